@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { inBrowser } from './support/in-browser.ts'
+import { admin } from './support/service.ts'
 import { openWebSocket, type ShownProject, showProject } from './support/shown-project.ts'
 
 describe('names and rules of a project', () => {
@@ -85,6 +87,39 @@ describe('names and rules of a project', () => {
     }
     await rules({})
     await each(200)
+  })
+
+  it('another base domain and other trusted proxies hold at once, without a failed request, and after a kill', async () => {
+    await shown.api('POST', '/projects/shop/domains', { host: 'steady.example' })
+    const set = (settings: object) =>
+      inBrowser(shown.service, 'PATCH', '/settings', { settings, password: admin.password })
+    const forwardedFor = async () => {
+      const answer = await shown.get('steady.example', '/', { 'x-forwarded-for': '192.0.2.9' })
+      return JSON.parse(answer.body).headers['x-forwarded-for'] as string
+    }
+    let isOver = false
+    const statuses: number[] = []
+    const asking = (async () => {
+      while (!isOver) statuses.push((await shown.get('steady.example')).status)
+    })()
+    assert.doesNotMatch(await forwardedFor(), /192\.0\.2\.9/)
+    await set({ baseDomain: 'dev.test', trustedProxies: ['127.0.0.1'] })
+    assert.equal((await shown.get('shop.dev.test')).status, 200)
+    assert.equal((await shown.get('shop.localhost')).status, 404)
+    assert.match(await forwardedFor(), /192\.0\.2\.9/)
+    assert.equal((await shown.api('GET', '/projects/shop')).body.url, `http://shop.dev.test:${shown.service.proxyPort}`)
+    await shown.service.kill()
+    await shown.service.start()
+    assert.equal((await shown.get('shop.dev.test')).status, 200)
+    assert.match(await forwardedFor(), /192\.0\.2\.9/)
+    await set({ baseDomain: null, trustedProxies: null })
+    assert.equal((await shown.get('shop.localhost')).status, 200)
+    assert.equal((await shown.get('shop.dev.test')).status, 404)
+    assert.doesNotMatch(await forwardedFor(), /192\.0\.2\.9/)
+    isOver = true
+    await asking
+    assert.ok(statuses.length > 50, `${statuses.length} requests`)
+    assert.deepEqual([...new Set(statuses)], [200])
   })
 
   it('answers at its new addresses after a rename, those of before lead there, and back again', async () => {

@@ -48,6 +48,10 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
   { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
+  {
+    path: 'apps/server/src/settings/checks.ts',
+    why: 'whether folders are there that an administrator names as allowed roots, and nothing else',
+  },
   { path: 'apps/server/src/dumps/received-dumps.ts', why: 'files in `dumps` of the home, which only we can read' },
   { path: 'apps/server/src/git/locks.ts', why: 'whose processes run, in /proc' },
   { path: 'apps/server/src/home.ts', why: 'makes the home and the folder above projects' },

@@ -35,6 +35,8 @@ import { createWorkers } from './workers/workers.ts'
 
 export interface App {
   readonly http: FastifyInstance
+  /** What it runs with: the environment, and what is stored. */
+  readonly config: Config
   readonly store: Store
   readonly setup: SetupCode
   /** Listens when it is told to; closed with the app. */
@@ -65,7 +67,9 @@ export interface AppOptions {
 
 /** The composition root. Each part is made from those above it, and says in its file of `app/` what it needs and what it gives. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, say, now = () => new Date(), sockets = {}, ports = null, restart = null, sleepLookMs } = options
+  const { log, say, now = () => new Date(), sockets = {}, ports = null, restart = null, sleepLookMs } = options
+  // Its own: what is stored is put into it, and what is changed while it runs.
+  const config = { ...options.config }
   const life = new AbortController()
   const onError: AppContext['onError'] = (error, what) => log.error({ err: error }, what)
   const context: AppContext = { config, log, say, now, onError, restart, signal: life.signal, sleepLookMs }
@@ -111,10 +115,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
-    http,
-    store,
+    ...{ http, config, store, ssh },
     setup: access.setup,
-    ssh,
     ready: resumption.ready,
     close: async () => {
       stopTidying()

@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { type EngineName, engineNames, Password, Username } from '@stackquay/contract'
 import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
-import { ImageMapError, imageMapOf } from './image-map.ts'
+import { ImageMapError, imageMapEntries, imageMapOf } from './image-map.ts'
 import { type IsolationLevel, isolationLevels } from './isolation/level.ts'
 
 const Address = z
@@ -99,7 +99,7 @@ export const settings = {
   STACKQUAY_LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Default: `info`.'),
+    .describe('How much the service writes to its own log. Default: `info`.'),
   STACKQUAY_LOG_MAX_MB: z
     .string()
     .regex(/^\d{1,6}$/, 'must be a whole number of megabytes')
@@ -113,7 +113,7 @@ export const settings = {
     .transform(Number)
     .refine((days) => days >= 1, 'must be at least 1')
     .default(14)
-    .describe('How long it is kept at most, in days. Default: `14`.'),
+    .describe('How long what a workload prints is kept at most, in days. Default: `14`.'),
   STACKQUAY_RUN_AS: z
     .string()
     .regex(/^\d+:\d+$/, 'must be uid:gid')
@@ -187,6 +187,20 @@ export const settings = {
     .refine((days) => days <= 3650, 'must be at most 3650')
     .default(30)
     .describe('How many days deleted projects and data stay in the trash; `0`: a minute at most. Default: `30`.'),
+  STACKQUAY_SESSION_IDLE_HOURS: z
+    .string()
+    .regex(/^\d{1,4}$/, 'must be a whole number of hours')
+    .transform(Number)
+    .refine((hours) => hours >= 1 && hours <= 8760, 'must lie in 1-8760')
+    .default(12)
+    .describe('Hours without use after which a browser session ends. Default: `12`.'),
+  STACKQUAY_SESSION_MAX_DAYS: z
+    .string()
+    .regex(/^\d{1,3}$/, 'must be a whole number of days')
+    .transform(Number)
+    .refine((days) => days >= 1 && days <= 365, 'must lie in 1-365')
+    .default(7)
+    .describe('Days after which a browser session ends, used or not. Default: `7`.'),
   STACKQUAY_TRUSTED_PROXIES: z
     .string()
     .transform((text) =>
@@ -214,6 +228,8 @@ export const settings = {
 const Schema = z.object(settings)
 
 export interface Config {
+  /** The variables that were set: they win over what is stored. */
+  readonly given: ReadonlySet<string>
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
@@ -222,7 +238,8 @@ export interface Config {
   readonly engine: 'auto' | EngineName
   /** As in DOCKER_HOST; null for Docker's own default. */
   readonly dockerHost: string | null
-  /** What takes the place of an image. */
+  /** What takes the place of an image: as entries `from=to`, and asked of one. */
+  readonly imageMap: readonly string[]
   readonly imageOf: (reference: string) => string
   readonly registryAuthFile: string | null
   readonly projectsDir: string
@@ -247,6 +264,8 @@ export interface Config {
   /** What the programs of projects may take before those that may sleep do so early; null: however much. */
   readonly awakeMaxBytes: number | null
   readonly trashDays: number
+  /** How long a browser session lasts without use, and at most. */
+  readonly sessions: { readonly idleMs: number; readonly ageMs: number }
   readonly trustedProxies: readonly string[]
   readonly publicUrl: string
 }
@@ -288,22 +307,18 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   }
   const key = values.STACKQUAY_SECRET_KEY ?? fileText(values.STACKQUAY_SECRET_KEY_FILE, 'STACKQUAY_SECRET_KEY_FILE')
   return {
+    given: new Set(Object.keys(known).filter((name) => known[name] !== undefined)),
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
     ssh: values.STACKQUAY_SSH,
     engine: values.STACKQUAY_ENGINE,
     dockerHost: values.DOCKER_HOST ?? null,
-    imageOf: imageMap(values.STACKQUAY_IMAGE_MAP),
+    ...readImageMap(values.STACKQUAY_IMAGE_MAP),
     registryAuthFile:
       values.STACKQUAY_REGISTRY_AUTH_FILE === undefined ? null : absolute(values.STACKQUAY_REGISTRY_AUTH_FILE),
     projectsDir,
-    allowedRoots: [
-      projectsDir,
-      ...(values.STACKQUAY_ALLOWED_ROOTS?.split(':')
-        .filter((path) => path !== '')
-        .map(absolute) ?? (root ? ['/home', '/srv', '/var/www'] : [homedir()])),
-    ],
+    allowedRoots: [projectsDir, ...readRoots(values.STACKQUAY_ALLOWED_ROOTS)],
     baseDomain: values.STACKQUAY_BASE_DOMAIN,
     portRange: values.STACKQUAY_PORT_RANGE,
     publishAddress: values.STACKQUAY_PUBLISH_ADDRESS,
@@ -321,10 +336,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     terminalIdleHours: values.STACKQUAY_TERMINAL_IDLE_HOURS,
     awakeMaxBytes: values.STACKQUAY_AWAKE_MAX_MB === undefined ? null : values.STACKQUAY_AWAKE_MAX_MB * 1024 * 1024,
     trashDays: values.STACKQUAY_TRASH_DAYS,
+    sessions: {
+      idleMs: values.STACKQUAY_SESSION_IDLE_HOURS * 3_600_000,
+      ageMs: values.STACKQUAY_SESSION_MAX_DAYS * 86_400_000,
+    },
     trustedProxies: values.STACKQUAY_TRUSTED_PROXIES,
-    publicUrl:
-      values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ??
-      `http://${urlHost(values.STACKQUAY_LISTEN.host)}:${values.STACKQUAY_LISTEN.port}`,
+    publicUrl: values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ?? urlOfListen(values.STACKQUAY_LISTEN),
   }
 }
 
@@ -339,10 +356,11 @@ export function parseKey(text: string): Buffer {
   return key
 }
 
-function imageMap(value: string | undefined): Config['imageOf'] {
+export function readImageMap(value: string | undefined): Pick<Config, 'imageMap' | 'imageOf'> {
   const file = value?.startsWith('@') === true ? value.slice(1) : undefined
   try {
-    return imageMapOf(fileText(file, 'STACKQUAY_IMAGE_MAP') ?? value ?? '')
+    const text = fileText(file, 'STACKQUAY_IMAGE_MAP') ?? value ?? ''
+    return { imageOf: imageMapOf(text), imageMap: imageMapEntries(text) }
   } catch (error) {
     if (!(error instanceof ImageMapError)) throw error
     throw new ConfigError(`STACKQUAY_IMAGE_MAP is not valid: ${error.message}`)
@@ -360,6 +378,17 @@ function fileText(path: string | undefined, name: string): string | undefined {
 
 function absolute(path: string): string {
   return isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path)
+}
+
+/** Beside the projects folder. */
+export function readRoots(text: string | undefined): readonly string[] {
+  const named = text?.split(':').filter((path) => path !== '')
+  return named?.map(absolute) ?? (process.getuid?.() === 0 ? ['/home', '/srv', '/var/www'] : [homedir()])
+}
+
+/** Where the page is when no other address is named. */
+export function urlOfListen({ host, port }: Config['listen']): string {
+  return `http://${urlHost(host)}:${port}`
 }
 
 function urlHost(host: string): string {

@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import { engineKind } from './engine-kinds.ts'
 import type { InstanceIsolation } from './isolation/isolation.ts'
 import { registryAuth } from './registry-auth.ts'
+import { storedRegistryLogins } from './settings/registries.ts'
 import { isTestEnvironment, projectOfEnvironment } from './test-environment-id.ts'
 
 export interface OpenedEngines {
@@ -42,10 +43,17 @@ export async function openEngines(
     isolation,
     bundled: bundledPrograms(),
     network: networkEnvironment(process.env),
-    logs: config.logs,
+    logs: {
+      get maxBytes() {
+        return config.logs.maxBytes
+      },
+      get maxDays() {
+        return config.logs.maxDays
+      },
+    },
     host: config.dockerHost,
     tls: dockerTls(process.env),
-    credentials: registryAuth(config.registryAuthFile),
+    credentials: registryAuth(config.registryAuthFile, storedRegistryLogins(store)),
   }
   const projects = await store.projects.all()
   const held = [...projects, ...(await store.trash.all())]

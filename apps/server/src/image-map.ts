@@ -35,6 +35,11 @@ export function imageMapOf(text: string): (reference: string) => string {
   }
 }
 
+/** The same map as a list of `from=to`. */
+export function imageMapEntries(text: string): readonly string[] {
+  return pairsOf(text).map(([from, to]) => `${from}=${to}`)
+}
+
 /** As Docker reads it: without a registry it is Docker Hub's, without a folder one of its official images. */
 function inFull(reference: string): string {
   const [first = '', ...rest] = reference.split('/')

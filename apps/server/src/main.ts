@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
   const sockets = takeInheritedSockets(process.env)
   let current = await open({ config, log, sockets })
-  greet(current.app, config)
+  greet(current.app)
   const isEnding = endOn(() => current.app.close())
   collectAfterStart(current.app.ready)
   for (;;) {
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
     // Descriptors that somebody handed over are closed with the app; whoever has them starts the service again.
     if (sockets.page !== undefined || sockets.proxy !== undefined) process.exit(0)
     current = await open({ config: { ...config, restore: null }, log, sockets })
-    say(`Stackquay was restored, and answers at ${config.publicUrl}`)
+    say(`Stackquay was restored, and answers at ${current.app.config.publicUrl}`)
   }
 }
 
@@ -58,14 +58,17 @@ interface Opened {
 async function open(
   given: Pick<AppOptions, 'config' | 'log'> & { readonly sockets: InheritedSockets },
 ): Promise<Opened> {
-  const { config, log, sockets } = given
+  const { log, sockets } = given
+  let { config } = given
   const ports = createPortsKeeper({
     home: config.home,
+    // Asked when the app is open, and knows what is stored.
     addresses: () => portsOf(config, sockets),
     onError: (error, what) => log.error({ err: error }, what),
   })
   const restarting = Promise.withResolvers<void>()
   const app = await createApp({ config, log, say, sockets, ports, restart: restarting.resolve })
+  config = app.config
   try {
     await listenPage(app.http, config.listen, sockets.page)
   } catch (error) {
@@ -91,7 +94,8 @@ async function portsOf(config: Config, sockets: InheritedSockets): Promise<reado
   ]
 }
 
-function greet(app: App, config: ReturnType<typeof readConfig>): void {
+function greet(app: App): void {
+  const { config } = app
   say(`Stackquay answers at ${config.publicUrl}`)
   if (config.proxy !== null) say(`Projects answer at http://<name>.${config.baseDomain}:${config.proxy.port}`)
   const code = app.setup.value()

@@ -10,22 +10,28 @@ export interface RegistryAuth {
 
 /**
  * The credentials of registries, from a file in the format of Docker's own `config.json`. It is read at each question, so
- * that new credentials hold for the next pull. Null for a registry of which it says nothing, which is asked without any.
+ * that new credentials hold for the next pull; then those of the settings. Null for a registry of which neither says anything, which is
+ * asked without any.
  */
-export function registryAuth(file: string | null): (registryHost: string) => Promise<RegistryAuth | null> {
-  return async (registryHost) => {
-    if (file === null) return null
-    const config = await readConfigFile(file)
-    const helper = namedFor(config.credHelpers, registryHost)
-    if (helper !== undefined) throw helpersAreRefused(file, String(helper), registryHost)
-    const entry = namedFor(config.auths, registryHost)
-    if (entry === undefined) return null
-    const auth = isMap(entry) ? authOf(entry) : null
-    if (auth !== null) return auth
-    // `docker login` leaves an empty entry when a helper keeps the secret.
-    if (typeof config.credsStore === 'string') throw helpersAreRefused(file, config.credsStore, registryHost)
-    throw unusable(file, `holds no user name and password for ${registryHost}`, `Log in again, or remove its entry.`)
-  }
+export function registryAuth(file: string | null, stored: RegistryLogins = async () => null): RegistryLogins {
+  return async (registryHost) => (await fromFile(file, registryHost)) ?? (await stored(hostOf(registryHost)))
+}
+
+/** Who asks the registry of this host; null: nobody in particular. */
+export type RegistryLogins = (registryHost: string) => Promise<RegistryAuth | null>
+
+async function fromFile(file: string | null, registryHost: string): Promise<RegistryAuth | null> {
+  if (file === null) return null
+  const config = await readConfigFile(file)
+  const helper = namedFor(config.credHelpers, registryHost)
+  if (helper !== undefined) throw helpersAreRefused(file, String(helper), registryHost)
+  const entry = namedFor(config.auths, registryHost)
+  if (entry === undefined) return null
+  const auth = isMap(entry) ? authOf(entry) : null
+  if (auth !== null) return auth
+  // `docker login` leaves an empty entry when a helper keeps the secret.
+  if (typeof config.credsStore === 'string') throw helpersAreRefused(file, config.credsStore, registryHost)
+  throw unusable(file, `holds no user name and password for ${registryHost}`, `Log in again, or remove its entry.`)
 }
 
 /** What is wrong with the file, for diagnostics; null when it can be used or none is named. */
@@ -73,7 +79,8 @@ function namedFor(entries: unknown, registryHost: string): unknown {
   return Object.entries(entries).find(([name]) => hostOf(name) === wanted)?.[1]
 }
 
-function hostOf(name: string): string {
+/** One name for each registry. */
+export function hostOf(name: string): string {
   const host = name.replace(/^https?:\/\//, '').replace(/\/.*$/, '')
   // Docker Hub has several host names, and its own tools write one that images do not.
   return /^(.+\.)?docker\.io$/i.test(host) ? 'docker.io' : host.toLowerCase()

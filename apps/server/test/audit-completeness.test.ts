@@ -102,6 +102,7 @@ describe('every operation that is to be recorded', () => {
     changeUser: async (call) => call('changeUser', { params: await grace(call), body: { role: 'read' } }),
     deleteUser: async (call) => call('deleteUser', { params: await grace(call) }),
     revealSecretKey: (call) => call('revealSecretKey', { body: { password: admin.password } }),
+    updateSettings: (call) => call('updateSettings', { body: { settings: { trashDays: 9 } } }),
     replaceSecretKey: (call) => call('replaceSecretKey', { body: { password: admin.password } }),
     exportAudit: (call) => call('exportAudit'),
     createWebhook: (call) =>

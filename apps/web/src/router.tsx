@@ -232,6 +232,11 @@ const users = createRoute({
   path: '/settings/users',
   component: lazyRouteComponent(() => import('./pages/users-page.tsx'), 'UsersPage'),
 })
+const general = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/general',
+  component: lazyRouteComponent(() => import('./pages/general-page.tsx'), 'GeneralPage'),
+})
 const secretKey = createRoute({
   getParentRoute: () => app,
   path: '/settings/secret-key',
@@ -301,6 +306,7 @@ export const router = createRouter({
       sessions,
       sshKeys,
       users,
+      general,
       secretKey,
       addons,
       allBackups,

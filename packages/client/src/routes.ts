@@ -22,6 +22,8 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   streamEvents: { method: 'GET', path: '/events' },
   verifyAudit: { method: 'GET', path: '/audit/verify' },
   watchEvents: { method: 'GET', path: '/events/ws' },
+  getSettings: { method: 'GET', path: '/settings' },
+  updateSettings: { method: 'PATCH', path: '/settings' },
   changePassword: { method: 'POST', path: '/auth/password' },
   changeUser: { method: 'PATCH', path: '/users/{uid}' },
   completeSetup: { method: 'POST', path: '/setup' },

@@ -53,6 +53,11 @@ export const problemKinds = {
     'The secret key comes from the environment',
     'Replace it in its source; see "detail".',
   ),
+  setting_external: kind(
+    409,
+    'The environment holds the setting',
+    'Change the variable where the service is started, or take it away there.',
+  ),
   already_set_up: kind(409, 'The service is already set up', 'Log in.'),
   idempotency_in_progress: kind(409, 'The first request with this key is still running', 'Wait, then try again.', true),
   too_old: kind(410, 'The requested position is no longer kept', 'Read the present state and follow from there.'),

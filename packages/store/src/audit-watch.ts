@@ -8,6 +8,7 @@ import type { RunStatement } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
 import { byTheService } from './service-audit.ts'
+import { usualSessionLimits } from './sessions.ts'
 
 export interface WatchOptions {
   readonly file: string
@@ -41,6 +42,7 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
         db: tx,
         run,
         key: keyring.current,
+        sessionLimits: usualSessionLimits,
         now: now().toISOString(),
         events: [],
         leasesChanged: false,

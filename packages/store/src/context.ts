@@ -5,12 +5,14 @@ import type { Keyring } from './keyring.ts'
 import type { Prepare, RunStatement } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
+import type { SessionLimits } from './sessions.ts'
 
 /** Every reader gets this: the committed state. */
 export interface Reading {
   readonly db: Kysely<Schema>
   readonly prepare: Prepare
   readonly keys: Keyring
+  readonly sessionLimits: SessionLimits
   now(): Date
 }
 
@@ -19,6 +21,7 @@ export interface Writing {
   readonly db: Transaction<Schema>
   readonly run: RunStatement
   readonly key: SealingKey
+  readonly sessionLimits: SessionLimits
   /** The instant of the transaction: all its rows carry the same. */
   readonly now: string
   /** Published after the commit. */

@@ -13,6 +13,7 @@ import { migrations as builtIn } from './migrations/index.ts'
 import { prepareOn, statementsOn } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { SealingKey } from './sealing.ts'
+import { type SessionLimits, usualSessionLimits } from './sessions.ts'
 import { damaged, explain, explainFileError } from './sqlite-errors.ts'
 import type { Store } from './store.ts'
 import { storeOver } from './store-over.ts'
@@ -33,6 +34,7 @@ export interface StoreOptions {
   /** Where errors of `onCommit` listeners go; a process warning by default. */
   readonly report?: (error: unknown) => void
   readonly migrations?: readonly Migration[]
+  readonly sessionLimits?: SessionLimits
   /**
    * Called before the first migration of a database that is not new, with the database as it still is. When it throws, nothing is
    * migrated, and `openStore` throws `StoreUnusableError`.
@@ -96,7 +98,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const committed = connect(file, { readOnly: true })
     open.push(committed)
     const reader = new Kysely<Schema>({ dialect: new SqliteDialect(committed) })
-    const reading = { db: reader, prepare: prepareOn(committed), keys: keyring, now }
+    const { sessionLimits = usualSessionLimits } = options
+    const reading = { db: reader, prepare: prepareOn(committed), keys: keyring, sessionLimits, now }
     const own = {
       report,
       check: () => problemsIn(committed),

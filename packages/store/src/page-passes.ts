@@ -1,9 +1,8 @@
 import type { Reading, Writing } from './context.ts'
 import type { PagePassReader, PagePassRow, PagePassWriter } from './model/page-passes.ts'
 import { given } from './prepared.ts'
-import { sessionAgeMs, sessionIdleMs } from './sessions.ts'
 
-export function pagePassReader({ db, prepare, now }: Reading): PagePassReader {
+export function pagePassReader({ db, prepare, now, sessionLimits }: Reading): PagePassReader {
   const live = prepare(
     db
       .selectFrom('page_passes')
@@ -21,8 +20,9 @@ export function pagePassReader({ db, prepare, now }: Reading): PagePassReader {
   return {
     live: async () => {
       const at = now()
+      const { idleMs, ageMs } = sessionLimits()
       const before = (ms: number) => new Date(at.getTime() - ms).toISOString()
-      const rows = live({ now: at.toISOString(), idle: before(sessionIdleMs), old: before(sessionAgeMs) })
+      const rows = live({ now: at.toISOString(), idle: before(idleMs), old: before(ageMs) })
       return rows.map(({ hash, session, project, service, expires_at: expiresAt, role }) => ({
         hash,
         session,

@@ -6,11 +6,14 @@ import { storedTime } from './text.ts'
 import { userOf } from './users.ts'
 
 const hour = 3_600_000
-/** A session ends this long after it was last seen, and this long after it began, whatever `expiresAt` says. */
 export const sessionIdleMs = 12 * hour
 export const sessionAgeMs = 7 * 24 * hour
 
-export function sessionReader({ db, prepare, now }: Reading): SessionReader {
+/** A session ends `idleMs` after it was last seen, and `ageMs` after it began, whatever `expiresAt` says. Asked at each look. */
+export type SessionLimits = () => { readonly idleMs: number; readonly ageMs: number }
+export const usualSessionLimits: SessionLimits = () => ({ idleMs: sessionIdleMs, ageMs: sessionAgeMs })
+
+export function sessionReader({ db, prepare, now, sessionLimits }: Reading): SessionReader {
   const live = db
     .selectFrom('sessions')
     .where('sessions.expires_at', '>', given<string>('now'))
@@ -29,17 +32,17 @@ export function sessionReader({ db, prepare, now }: Reading): SessionReader {
   }
 
   return {
-    byKey: async (key) => known(byKey({ key, ...limits(now()) })[0]),
-    byId: async (id) => known(byId({ id, ...limits(now()) })[0]),
-    of: async (user) => ofUser({ user, ...limits(now()) }).map(sessionOf),
+    byKey: async (key) => known(byKey({ key, ...limits(now(), sessionLimits) })[0]),
+    byId: async (id) => known(byId({ id, ...limits(now(), sessionLimits) })[0]),
+    of: async (user) => ofUser({ user, ...limits(now(), sessionLimits) }).map(sessionOf),
   }
 }
 
 export function sessionWriter(writing: Writing): SessionWriter {
-  const { db, now } = writing
+  const { db, now, sessionLimits } = writing
   return {
     insert: async (session) => {
-      const ended = limits(new Date(now))
+      const ended = limits(new Date(now), sessionLimits)
       await db
         .deleteFrom('sessions')
         .where((row) =>
@@ -84,11 +87,12 @@ export function sessionWriter(writing: Writing): SessionWriter {
   }
 }
 
-function limits(now: Date): { now: string; idle: string; old: string } {
+function limits(now: Date, sessionLimits: SessionLimits): { now: string; idle: string; old: string } {
+  const { idleMs, ageMs } = sessionLimits()
   return {
     now: now.toISOString(),
-    idle: new Date(now.getTime() - sessionIdleMs).toISOString(),
-    old: new Date(now.getTime() - sessionAgeMs).toISOString(),
+    idle: new Date(now.getTime() - idleMs).toISOString(),
+    old: new Date(now.getTime() - ageMs).toISOString(),
   }
 }
 

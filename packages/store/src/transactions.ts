@@ -37,8 +37,8 @@ export function createTransactions(
     try {
       return await writer.db.transaction().execute(async (db) => {
         const now = reading.now().toISOString()
-        const changed = { leasesChanged: false, rightsChanged: false }
-        const writing: Writing = { db, run: writer.run, key, now, events: [], ...changed, head: null }
+        const own = { events: [], leasesChanged: false, rightsChanged: false, head: null }
+        const writing: Writing = { db, run: writer.run, key, sessionLimits: reading.sessionLimits, now, ...own }
         return { result: await inside.run(here, () => work(writersOf(writing), writing)), writing }
       })
     } finally {

@@ -195,6 +195,22 @@ test('authenticating a token is quick enough for every request', async (t) => {
   assert.ok(known < 40 && unknown < 40, `${known} µs, ${unknown} µs`)
 })
 
+test('how long a session lasts can change while it does', async (t) => {
+  let limits = { idleMs: 10 * hour, ageMs: 20 * hour }
+  const { store, clock } = await tempStore(t, { sessionLimits: () => limits })
+  await addUser(store, 'usr_1', 'ada')
+  await addSession(store, 'ses_1', new Date(clock.time + 1000 * hour).toISOString())
+  const alive = async () => (await store.sessions.byKey('key of ses_1')) !== null
+  clock.pass(9 * hour)
+  assert.ok(await alive())
+  limits = { idleMs: 8 * hour, ageMs: 20 * hour }
+  assert.ok(!(await alive()))
+  limits = { idleMs: 10 * hour, ageMs: 8 * hour }
+  assert.ok(!(await alive()))
+  limits = { idleMs: 10 * hour, ageMs: 20 * hour }
+  assert.ok(await alive())
+})
+
 test('a session ends at its end, after idling, after seven days, and with its user', async (t) => {
   const { store, clock } = await tempStore(t)
   const user = await addUser(store, 'usr_1', 'ada')

@@ -3,7 +3,7 @@ import type { DeniedLog } from '../http/denied-log.ts'
 import type { KeyPlace } from '../sealing-key.ts'
 import { deviceHandlers } from './device-handlers.ts'
 import { loginHandlers } from './login-handlers.ts'
-import { createPasswordAgain } from './password-again.ts'
+import { createPasswordAgain, type PasswordAgain } from './password-again.ts'
 import { secretKeyHandlers } from './secret-key-handlers.ts'
 import type { SessionCookie } from './session-cookie.ts'
 import { sessionHandlers } from './session-handlers.ts'
@@ -27,6 +27,8 @@ export interface AccessDeps {
   readonly setupCode: () => string | null
   /** Where refused log-ins are recorded. */
   readonly denied: Pick<DeniedLog, 'record'>
+  /** Counts wrong passwords with whoever else asks for them. */
+  readonly passwordAgain?: PasswordAgain
   readonly now?: () => number
   readonly wait?: ThrottleOptions['wait']
 }
@@ -35,7 +37,7 @@ export interface AccessDeps {
 export function accessHandlers(deps: AccessDeps) {
   const { store, keys, now = Date.now, wait } = deps
   const options = { now, ...(wait === undefined ? {} : { wait }) }
-  const passwordAgain = createPasswordAgain(store, options)
+  const { passwordAgain = createPasswordAgain(store, options) } = deps
   return {
     ...setupHandlers(deps, options),
     ...loginHandlers({ ...deps, passwordAgain }, options),

@@ -31,7 +31,7 @@ export function loginHandlers(
         throw new ProblemError('login_failed', 'The user name or the password is wrong.')
       }
       attempt.succeed()
-      const session = newSession(context, now())
+      const session = newSession(context, now(), cookie)
       const device = await store.transaction(async (tx) => {
         await insertSession(tx, user, session)
         const made = await attempt.remember(tx, user, context)

@@ -1,7 +1,7 @@
 import { newId, type Transaction, type UserRow } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
 import type { NewDevice } from './login-guard.ts'
-import { newSessionSecret, sessionSeconds } from './session-cookie.ts'
+import { newSessionSecret, type SessionCookie } from './session-cookie.ts'
 import { hashOf } from './token-value.ts'
 
 export interface NewSession {
@@ -12,13 +12,17 @@ export interface NewSession {
   readonly expiresAt: string
 }
 
-export function newSession({ ip, userAgent }: RequestContext, now: number): NewSession {
+export function newSession(
+  { ip, userAgent }: RequestContext,
+  now: number,
+  cookie: Pick<SessionCookie, 'seconds'>,
+): NewSession {
   return {
     secret: newSessionSecret(),
     key: newSessionSecret(),
     ip,
     userAgent,
-    expiresAt: new Date(now + sessionSeconds * 1000).toISOString(),
+    expiresAt: new Date(now + cookie.seconds() * 1000).toISOString(),
   }
 }
 

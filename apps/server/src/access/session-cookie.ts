@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { sessionAgeMs } from '@stackquay/store'
 import { secureCookiePrefix } from '../http/secure-cookie.ts'
 
-/** The longest a session lasts, used or not; the store ends it earlier after 12 idle hours. */
-export const sessionSeconds = sessionAgeMs / 1000
+/** The longest a session lasts, used or not; the store ends it earlier when it is idle. */
+const usualSeconds = () => sessionAgeMs / 1000
 
 /** 256 random bits, for either half of a session and for a ticket; the store keeps the SHA-256. */
 export function newSessionSecret(): string {
@@ -15,6 +15,8 @@ export function newSessionSecret(): string {
  * name of their own. Over TLS the name begins with `__Host-`, which no program on another host or over plain HTTP can set.
  */
 export interface SessionCookie {
+  /** How long a session that begins now may last. */
+  seconds(): number
   /** Without the attributes of TLS; `secureCookieLine` adds them. */
   line(secret: string): string
   readonly clearing: string
@@ -25,10 +27,11 @@ export interface SessionCookie {
   secretsIn(header: string | undefined, secure: boolean): readonly string[]
 }
 
-export function createSessionCookie(instance: string): SessionCookie {
+export function createSessionCookie(instance: string, seconds: () => number = usualSeconds): SessionCookie {
   const name = `stackquay_session_${instance}`
   return {
-    line: (secret) => `${name}=${secret}; ${attributes}; Max-Age=${sessionSeconds}`,
+    seconds,
+    line: (secret) => `${name}=${secret}; ${attributes}; Max-Age=${seconds()}`,
     clearing: `${name}=; ${attributes}; Max-Age=0`,
     secretsIn(header, secure) {
       if (header === undefined) return []

@@ -30,7 +30,7 @@ export function setupHandlers(
         throw new ProblemError('setup_code_wrong', 'This is not the one-time code of this service.')
       }
       let device: NewDevice | null = null
-      const session = newSession(context, now())
+      const session = newSession(context, now(), cookie)
       const user = await createFirstAdmin(
         store,
         { ...given, audit: { ...context.audit({ action: 'setup.complete' }), actor: given.username } },

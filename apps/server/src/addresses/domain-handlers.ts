@@ -1,6 +1,7 @@
 import { type Domain, ProblemError } from '@stackquay/contract'
 import { displayOf, type ExtraHost, ownNameBlocker, readHostName } from '@stackquay/domain'
 import { type DomainRow, type ProjectRow, type Store, TakenError, type Transaction } from '@stackquay/store'
+import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
 import type { Known, Model } from '../projects/model.ts'
@@ -12,14 +13,14 @@ export interface DomainDeps {
   readonly model: Model
   readonly resolver: Resolver
   readonly network: Network
-  readonly baseDomain: string
+  readonly config: Pick<Config, 'baseDomain'>
   /** Ends when the proxy has taken the change, or a while has passed. */
   published(project: string): Promise<void>
 }
 
 /** Names of a project. A name belongs to one project at a time, whoever asks first. */
 export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' | 'addDomain' | 'removeDomain'> {
-  const { store, model, resolver, network, baseDomain, published } = deps
+  const { store, model, resolver, network, config, published } = deps
 
   const find = async (idOrSlug: string): Promise<Known> => {
     const row = await store.projects.find(idOrSlug)
@@ -46,7 +47,7 @@ export function domainHandlers(deps: DomainDeps): Pick<Handlers, 'listDomains' |
     addDomain: async ({ params, body }, context) => {
       const { row, resolved } = await find(params.id)
       const host = hostOf(body.host)
-      const blocker = ownNameBlocker(host, row.slug, { baseDomain })
+      const blocker = ownNameBlocker(host, row.slug, config)
       if (blocker !== null) throw refused('/host', 'not_yours', blocker)
       const workload = body.workload ?? null
       if (workload !== null) checkWorkload(workload, resolved)

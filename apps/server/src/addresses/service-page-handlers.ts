@@ -1,10 +1,11 @@
 import { ProblemError } from '@stackquay/contract'
 import { serviceTypeIn } from '@stackquay/domain'
 import type { ProxyControl } from '@stackquay/proxy/control'
-import { type Store, sessionAgeMs, sessionIdleMs } from '@stackquay/store'
+import type { SessionRow, Store } from '@stackquay/store'
 import { newSessionSecret } from '../access/session-cookie.ts'
 import { sessionOf } from '../access/session-of.ts'
 import { hashOf } from '../access/token-value.ts'
+import type { Config } from '../config.ts'
 import type { Handlers } from '../http/handler.ts'
 import type { Model } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
@@ -15,6 +16,7 @@ export interface ServicePageDeps {
   readonly model: Pick<Model, 'all'>
   readonly resolver: Pick<Resolver, 'pageOf'>
   readonly passes: Pick<PagePasses, 'renew'>
+  readonly config: Pick<Config, 'sessions'>
   /** Ends when the proxy has taken the change, or a while has passed. */
   published(...projects: readonly string[]): Promise<void>
   proxy(): Pick<ProxyControl, 'addCode'> | null
@@ -28,7 +30,7 @@ const passMs = 12 * 3_600_000
 
 /** Lets the browser of this session in to the page of a service: the second half of what `apps/proxy/src/gate/sign-in.ts` begins. */
 export function servicePageHandlers(deps: ServicePageDeps): Pick<Handlers, 'openServicePage'> {
-  const { store, passes, published, now } = deps
+  const { store, passes, config, published, now } = deps
   return {
     openServicePage: async ({ body }, context) => {
       const { sessionId } = sessionOf(context)
@@ -38,7 +40,7 @@ export function servicePageHandlers(deps: ServicePageDeps): Pick<Handlers, 'open
       const control = deps.proxy()
       if (control === null) throw unavailable()
       const [cookie, code] = [newSessionSecret(), newSessionSecret()]
-      const expiresAt = endOf(known.session, now().getTime())
+      const expiresAt = endOf(known.session, config.sessions, now().getTime())
       await store.transaction(async (tx) => {
         await tx.pagePasses.insert({
           ...{ hash: hashOf(cookie), session: sessionId, project: row.id, service },
@@ -89,18 +91,15 @@ function pathIn(path: string | undefined): string {
 
 /** Never later than the session’s, used or not. */
 function endOf(
-  {
-    createdAt,
-    lastSeenAt,
-    expiresAt,
-  }: { readonly createdAt: string; readonly lastSeenAt: string; readonly expiresAt: string },
+  session: Pick<SessionRow, 'createdAt' | 'lastSeenAt' | 'expiresAt'>,
+  { idleMs, ageMs }: Config['sessions'],
   now: number,
 ): number {
   return Math.min(
     now + passMs,
-    Date.parse(expiresAt),
-    Date.parse(lastSeenAt) + sessionIdleMs,
-    Date.parse(createdAt) + sessionAgeMs,
+    Date.parse(session.expiresAt),
+    Date.parse(session.lastSeenAt) + idleMs,
+    Date.parse(session.createdAt) + ageMs,
   )
 }
 

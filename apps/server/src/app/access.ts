@@ -1,6 +1,7 @@
 import { createAuthenticator } from '../access/authenticator.ts'
 import { createFirstAdmin } from '../access/first-admin.ts'
 import { accessHandlers } from '../access/handlers.ts'
+import { createPasswordAgain, type PasswordAgain } from '../access/password-again.ts'
 import { createSessionCookie } from '../access/session-cookie.ts'
 import { endSessionsOfOtherOrigin, instanceId } from '../access/session-origin.ts'
 import type { Authenticator } from '../http/authenticator.ts'
@@ -18,6 +19,8 @@ export interface Access {
   readonly authenticator: Authenticator
   /** Where refusals are written down. Closed by the HTTP app. */
   readonly denied: DeniedLog
+  /** Asks whoever sits at an open page for their password. */
+  readonly passwordAgain: PasswordAgain
   readonly handlers: ReturnType<typeof accessHandlers>
 }
 
@@ -39,13 +42,15 @@ export async function openAccess(
     setup.used()
   }
 
-  const cookie = createSessionCookie(await instanceId(store))
+  const cookie = createSessionCookie(await instanceId(store), () => Math.round(config.sessions.ageMs / 1000))
   const denied = createDeniedLog({ store, log })
-  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced })
+  const passwordAgain = createPasswordAgain(store, { now: Date.now })
+  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain })
   return {
     setup,
     authenticator: createAuthenticator({ store, cookie, log, environments: () => environmentsOf(model) }),
     denied,
+    passwordAgain,
     handlers: {
       ...handlers,
       completeSetup: async (input, context) => {

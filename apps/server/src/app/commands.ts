@@ -44,14 +44,14 @@ export function openCommands(
     testEnvironments,
     workers,
     results: createResultsFolders(config.home, files),
-    maxMinutes: config.runMaxMinutes,
+    maxMinutes: () => config.runMaxMinutes,
     reveal,
     provision: (project, signal) => provisionProject(project, { store, model, engine, config, provision }, signal),
     exclusively: queues.enter,
     now,
     onError,
   })
-  const idleHours = config.terminalIdleHours
+  const idleHours = () => config.terminalIdleHours
   const terminals = createTerminals({ store, engine, resolver, filesOf, idleHours, reveal, now, onError })
   return { runs, terminals, testEnvironments }
 }

@@ -24,7 +24,7 @@ export async function openFiles(
   const stopListening = onDeletion(store, folders.endOf)
   return {
     folders,
-    fileTrash: createFileTrash({ store, folders, trashDays: config.trashDays, now }),
+    fileTrash: createFileTrash({ store, folders, config, now }),
     close: async () => {
       stopListening()
       await folders.close()

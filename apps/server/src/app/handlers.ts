@@ -44,6 +44,8 @@ import { statsHandlers } from '../projects/stats-handlers.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
 import { pullHandlers } from '../pulls/pull-handler.ts'
 import { runHandlers, runStreams } from '../runs/handlers.ts'
+import { createApplied } from '../settings/applied.ts'
+import { settingsHandlers } from '../settings/handlers.ts'
 import { shareHandlers } from '../shares/share-handlers.ts'
 import { createAwake } from '../sleep/fall-asleep-and-wake.ts'
 import { sleepHandlers } from '../sleep/handlers.ts'
@@ -93,7 +95,7 @@ export interface HandlersDeps {
   readonly sockets: InheritedSockets
 }
 
-type Settings = Pick<AppContext, 'config' | 'now' | 'onError' | 'restart'>
+type Settings = Pick<AppContext, 'config' | 'log' | 'now' | 'onError' | 'restart'>
 
 /** Every operation of the API with who answers it. A new capability is a line here. */
 export function createHandlers(
@@ -113,6 +115,11 @@ export function createHandlers(
         ...observing.handlers,
         ...addressHandlers(deps, settings),
         ...commands.handlers,
+        ...settingsHandlers({
+          ...{ store, isolation: instance.isolation, live: instance.settings, running: settings.config },
+          passwordAgain: access.passwordAgain,
+          applied: createApplied(deps, settings),
+        }),
       }),
       ...access.handlers,
       ...auditHandlers({ store }),
@@ -208,12 +215,11 @@ function addressHandlers({ instance, resolving, projects, sharing }: HandlersDep
   const { store } = instance
   const { resolver } = resolving
   const { model, network, published, keeper, passes } = projects
-  const { baseDomain } = config
   return {
-    ...domainHandlers({ store, model, resolver, network, baseDomain, published }),
+    ...domainHandlers({ store, model, resolver, network, config, published }),
     ...rulesHandlers({ store, model, resolver, network, published }),
     ...shareHandlers({ store, model, ...sharing, proxy: controlOf(keeper) }),
-    ...servicePageHandlers({ store, model, resolver, passes, published, proxy: controlOf(keeper), now }),
+    ...servicePageHandlers({ store, model, resolver, passes, config, published, proxy: controlOf(keeper), now }),
     ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
   }
 }
@@ -244,6 +250,7 @@ function instanceHandlers(
   const { store, engine, isolation } = instance
   return systemHandlers({
     config,
+    settings: instance.settings,
     engine,
     catalogue: resolving.catalogue,
     store,

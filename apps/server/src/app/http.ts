@@ -17,7 +17,7 @@ export function openHttp(deps: HandlersDeps, context: AppContext): FastifyInstan
       version,
       listenHost: config.listen.host,
       baseUrl: config.publicUrl,
-      trustedProxies: config.trustedProxies,
+      trustedProxies: () => config.trustedProxies,
     },
     authenticator,
     denied,

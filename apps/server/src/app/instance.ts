@@ -13,6 +13,7 @@ import { type InstanceIsolation, openIsolation } from '../isolation/isolation.ts
 import type { EngineChoice } from '../projects/engine-choice.ts'
 import type { HeldPorts } from '../runs/spare-ports.ts'
 import { type KeyPlace, keyPlace } from '../sealing-key.ts'
+import { type LiveSettings, openLiveSettings } from '../settings/instance-settings.ts'
 import type { AppContext } from './context.ts'
 
 /** What everything else stands on: the store in the home, how projects are kept apart, and what runs them. */
@@ -20,6 +21,8 @@ export interface Instance {
   readonly store: Store
   /** Where the key that seals secrets is kept. */
   readonly keys: KeyPlace
+  /** What people set, beside the environment. */
+  readonly settings: LiveSettings
   /** Where backups of the instance itself are kept. */
   readonly instanceArchives: InstanceArchives
   readonly isolation: InstanceIsolation
@@ -34,10 +37,10 @@ export interface Instance {
   letGo(): Promise<void>
 }
 
-/** `given` takes the place of this machine's engines. */
+/** `given` takes the place of this machine's engines. From the store on, `config` is what the service runs with. */
 export async function openInstance(
   given: Engine | undefined,
-  { config, now, say, onError }: Pick<AppContext, 'config' | 'now' | 'say' | 'onError'>,
+  { config, log, now, say, onError }: Pick<AppContext, 'config' | 'log' | 'now' | 'say' | 'onError'>,
 ): Promise<Instance> {
   await openHome(config.home)
   const unlock = await lockHome(config.home)
@@ -51,10 +54,15 @@ export async function openInstance(
     ...keys.candidates,
     checkpointFile: join(config.home, 'audit.checkpoint'),
     clock: { now },
+    sessionLimits: () => config.sessions,
     beforeMigration: (old) => backupBeforeMigration(instanceArchives, old, now()),
     report: (error) => onError(error, 'the store could not do something that nobody waits for'),
   })
   keys.settle(store.sealing.keyId())
+
+  const base = { ...config }
+  const settings = await openLiveSettings(store, { base, running: config })
+  if (config.logLevel !== base.logLevel) log.level = config.logLevel
 
   const testPorts: HeldPorts = new Map()
   const runPorts = () => [...testPorts].map(([port, run]) => ({ run, port }))
@@ -66,6 +74,7 @@ export async function openInstance(
   return {
     store,
     keys,
+    settings,
     instanceArchives,
     isolation,
     engine,

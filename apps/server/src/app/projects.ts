@@ -2,7 +2,7 @@ import { instanceId } from '../access/session-origin.ts'
 import { createNetwork, type Network } from '../network/network.ts'
 import { forgetDeleted } from '../projects/forget-deleted.ts'
 import { openProjects, type Projects } from '../projects/open-projects.ts'
-import { createPublished, type Published } from '../projects/published.ts'
+import { createPublished, createPublishedTable, type Published } from '../projects/published.ts'
 import { openProxyKeeper, type ProxyKeeper } from '../proxy-keeper.ts'
 import { createPagePasses, type PagePasses, watchPagePasses } from '../service-pages/passes.ts'
 import type { AppContext } from './context.ts'
@@ -18,6 +18,8 @@ export interface KnownProjects extends Projects {
   /** Null where the settings want no proxy. */
   readonly keeper: ProxyKeeper | null
   readonly published: Published
+  /** The same for the whole table, after settings changed. */
+  publishedTable(): Promise<void>
   /** Addresses of before a rename lead to these projects no longer. */
   namesExpired(projects: readonly string[]): Promise<void>
   /** Ends when all that was seen is written down. */
@@ -55,6 +57,7 @@ export function openKnownProjects(
     passes,
     keeper,
     published,
+    publishedTable: createPublishedTable(routes, signal),
     namesExpired: async (ids) => {
       await Promise.all(ids.map((id) => network.renew(id)))
       await published(...ids)

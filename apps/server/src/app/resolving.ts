@@ -46,7 +46,7 @@ export async function openResolving(
   const containerFacts = createContainerFacts({
     home: config.home,
     accounts,
-    imageOf: config.imageOf,
+    imageOf: (reference) => config.imageOf(reference),
     node: catalogue.ourNode,
   })
   const resolver = createResolver({

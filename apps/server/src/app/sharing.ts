@@ -24,7 +24,12 @@ export function openSharing(
   },
   { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): Sharing {
-  const environment = { path: process.env.PATH ?? '', ssh: config.shareSsh }
+  const environment = {
+    path: process.env.PATH ?? '',
+    get ssh() {
+      return config.shareSsh
+    },
+  }
   const outside = { network, environment, published }
   return { shares: createShares({ store, engine, model, resolver, ...outside, config, now, onError }), environment }
 }

@@ -10,13 +10,13 @@ import { verifyHandlers } from './verify-handler.ts'
 
 /** All that people do with backups. */
 export function allBackupHandlers(
-  deps: Omit<RestoreAsDeps, 'baseDomain'> & Pick<ScheduleViewDeps, 'now'> & { readonly config: Config },
+  deps: RestoreAsDeps & Pick<ScheduleViewDeps, 'now'> & { readonly config: Config },
   answers: ProjectAnswers,
 ) {
   return {
     ...backupHandlers(deps, answers),
     ...restoreHandlers(deps, answers),
-    ...restoreAsHandlers({ ...deps, baseDomain: deps.config.baseDomain }, answers),
+    ...restoreAsHandlers(deps, answers),
     ...verifyHandlers(deps, answers),
     ...scheduleHandlers(deps, answers),
     ...uploadHandlers(deps),

@@ -9,6 +9,7 @@ import {
   type Store,
   type Transaction,
 } from '@stackquay/store'
+import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
 import { queueOperation } from '../projects/accept.ts'
@@ -28,7 +29,7 @@ import type { BackedUpSettings } from './settings-part.ts'
 export interface RestoreAsDeps extends BackupHandlerDeps {
   readonly sources: Sources
   readonly network: Network
-  readonly baseDomain: string
+  readonly config: Pick<Config, 'baseDomain'>
 }
 
 /** A restore into a new project, before anything of it is written. */
@@ -120,11 +121,11 @@ function sourceOf(source: ProjectSource | null): ProjectSource {
 }
 
 /** A name belongs to one project at a time: those that others have are left out. */
-async function domainsOf({ domains }: BackedUpSettings, slug: string, { store, baseDomain }: RestoreAsDeps) {
+async function domainsOf({ domains }: BackedUpSettings, slug: string, { store, config }: RestoreAsDeps) {
   const free: { readonly host: string; readonly workload: string | null }[] = []
   const warnings: string[] = []
   for (const domain of domains) {
-    const isOwn = ownNameBlocker(domain.host, slug, { baseDomain })
+    const isOwn = ownNameBlocker(domain.host, slug, config)
     if ((await store.network.domain(domain.host)) !== null) warnings.push(heldElsewhere(domain.host))
     else if (isOwn !== null) warnings.push(isOwn)
     else free.push(domain)

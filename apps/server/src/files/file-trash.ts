@@ -2,6 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import { fileTrash, purgeTime, readFilePath } from '@stackquay/domain'
 import { FilesError, type SftpFiles } from '@stackquay/engines'
 import { newId, type ProjectRow, type Store, type TrashItem } from '@stackquay/store'
+import type { Config } from '../config.ts'
 import type { RequestContext } from '../http/handler.ts'
 import type { Holding } from '../trash/settle-items.ts'
 import { trashEvent } from '../trash/trash-view.ts'
@@ -11,7 +12,7 @@ import { asProblemOf, sftpPath } from './paths.ts'
 export interface FileTrashDeps {
   readonly store: Store
   readonly folders: ProjectFolders
-  readonly trashDays: number
+  readonly config: Pick<Config, 'trashDays'>
   now(): Date
 }
 
@@ -98,7 +99,7 @@ async function moveToTrash(
   files: SftpFiles,
   { row, names, id, settle }: Moving,
   context: RequestContext,
-  { store, trashDays, now }: FileTrashDeps,
+  { store, config, now }: FileTrashDeps,
 ): Promise<TrashItem> {
   const at = now()
   const path = names.join('/')
@@ -108,7 +109,7 @@ async function moveToTrash(
       ...{ id, kind: 'file', name: path, project: row.id, slug: row.slug, projectName: row.spec.name },
       ...{ engine: row.engine, operation: null, database: null, secrets: [] },
       data: [{ name: path, sizeBytes: kind === 'folder' ? null : size }],
-      ...{ deletedAt: at.toISOString(), deletedBy: context.actor, purgeAt: purgeTime(at, trashDays) },
+      ...{ deletedAt: at.toISOString(), deletedBy: context.actor, purgeAt: purgeTime(at, config.trashDays) },
     }),
   )
   try {

@@ -35,7 +35,7 @@ export interface HttpAppSettings {
   /** Further origins whose pages may use a session: the page's development server. */
   readonly trustedOrigins?: readonly string[] | undefined
   /** Addresses or CIDR blocks of proxies in front, whose `X-Forwarded-*` counts. */
-  readonly trustedProxies?: readonly string[] | undefined
+  readonly trustedProxies?: readonly string[] | (() => readonly string[]) | undefined
 }
 
 export interface HttpAppLog {

@@ -11,13 +11,26 @@ export interface ClientReader {
 }
 
 /** `X-Forwarded-*` counts only from `trustedProxies` (addresses or CIDR blocks), by the same rule as in front of projects. */
-export function createClientReader(trustedProxies: readonly string[], baseUrl: string | undefined): ClientReader {
-  const trusted = trustedProxies.length === 0 ? null : addressSet(trustedProxies)
+export function createClientReader(
+  trustedProxies: readonly string[] | (() => readonly string[]),
+  baseUrl: string | undefined,
+): ClientReader {
+  let known: readonly string[] = []
+  let set: ReturnType<typeof addressSet> | null = null
+  /** They can change: made again when they are others. */
+  const trusted = () => {
+    const now = typeof trustedProxies === 'function' ? trustedProxies() : trustedProxies
+    if (now !== known) {
+      known = now
+      set = now.length === 0 ? null : addressSet(now)
+    }
+    return set
+  }
   const alwaysSecure = baseUrl?.startsWith('https:') ?? false
 
   return {
-    addressOf: (message) => clientAddress(message, trusted).address ?? 'unknown',
+    addressOf: (message) => clientAddress(message, trusted()).address ?? 'unknown',
     isSecure: (message) =>
-      alwaysSecure || 'encrypted' in message.socket || clientAddress(message, trusted).proto === 'https',
+      alwaysSecure || 'encrypted' in message.socket || clientAddress(message, trusted()).proto === 'https',
   }
 }

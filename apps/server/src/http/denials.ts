@@ -78,5 +78,6 @@ const codes: ReadonlySet<string> = new Set([
   'last_admin',
   'path_forbidden',
   'secret_key_external',
+  'setting_external',
   'throttled',
 ])

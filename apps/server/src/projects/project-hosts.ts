@@ -15,8 +15,11 @@ export interface ProjectHosts {
   readonly shareDomain: string
 }
 
-export function projectHosts({ baseDomain, proxy }: Pick<Config, 'baseDomain' | 'proxy'>): ProjectHosts {
-  const host: ProjectHosts['host'] = (slug, suffix = '', prefix = '') => `${prefix}${slug}${suffix}.${baseDomain}`
+/** Asks `config` at each question: the base domain can change. */
+export function projectHosts(config: Pick<Config, 'baseDomain' | 'proxy'>): ProjectHosts {
+  const { proxy } = config
+  const host: ProjectHosts['host'] = (slug, suffix = '', prefix = '') =>
+    `${prefix}${slug}${suffix}.${config.baseDomain}`
   const port = proxy === null || proxy.port === 80 ? '' : `:${proxy.port}`
   const urlOf: ProjectHosts['urlOf'] = (name) => `http://${name}${port}`
   return {
@@ -27,7 +30,9 @@ export function projectHosts({ baseDomain, proxy }: Pick<Config, 'baseDomain' | 
       const name = host(pageLabel(service, slug))
       return { host: name, url: urlOf(name) }
     },
-    hasProxy: proxy !== null,
-    shareDomain: `share.${baseDomain}`,
+    hasProxy: config.proxy !== null,
+    get shareDomain() {
+      return `share.${config.baseDomain}`
+    },
   }
 }

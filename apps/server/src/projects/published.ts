@@ -8,8 +8,15 @@ export type Published = (...projects: readonly string[]) => Promise<void>
 const publishMs = 5_000
 
 export function createPublished(routes: Pick<Routes, 'publish'>, life: AbortSignal): Published {
-  return async (...projects) => {
-    const enough = sleep(publishMs, undefined, { ref: false, signal: life }).catch(() => undefined)
-    await Promise.race([routes.publish(projects), enough])
-  }
+  return async (...projects) => whenTold(routes.publish(projects), life)
+}
+
+/** The same for the whole table, after settings changed that stand in it. */
+export function createPublishedTable(routes: Pick<Routes, 'publishTable'>, life: AbortSignal): () => Promise<void> {
+  return () => whenTold(routes.publishTable(), life)
+}
+
+async function whenTold(told: Promise<void>, life: AbortSignal): Promise<void> {
+  const enough = sleep(publishMs, undefined, { ref: false, signal: life }).catch(() => undefined)
+  await Promise.race([told, enough])
 }

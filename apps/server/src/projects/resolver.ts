@@ -135,7 +135,12 @@ export function createResolver(options: ResolverOptions): Resolver {
     resolveFacts(project, facts(project), () => read(project, files), options)
 
   return {
-    ...hosts,
+    host: hosts.host,
+    url: hosts.url,
+    urlOf: hosts.urlOf,
+    get shareDomain() {
+      return hosts.shareDomain
+    },
     facts,
     resolve: async (project) => resolveProject(project.spec, await factsFor(project, workloadFiles(project.spec))),
     look: async (project, specs, source) => {

@@ -22,6 +22,8 @@ export interface Routes {
   publish(projects?: Iterable<string>): Promise<void>
   /** The same for all there are. */
   publishAll(): Promise<void>
+  /** The same with what the table says beside the routes, after the settings changed. */
+  publishTable(): Promise<void>
   /** From the next publication on, requests to the workload wait, until `let` is called or the time is over. */
   hold(project: string, workload: string, until: number): { let(): void }
 }
@@ -52,23 +54,25 @@ export function createRoutes(options: RoutesOptions): Routes {
   const changed = new Set<string>()
   const names = createRouteNames()
   const holds: Holds = new Map()
-  let isTold = false
+  let [isTold, isTableNew] = [false, false]
   let running: Promise<void> | null = null
   let next: Promise<void> | null = null
 
   const whole = () => tableOf(generation, told, options)
   const once = async () => {
+    let isWhole = false
     const due = new Set([...changed, ...holds.keys()])
     changed.clear()
     try {
       const different = await differencesOf(due, told, { ...options, holds, names })
       // The first time also when there is nothing: the proxy may have routes from before.
-      if (different.length === 0 && isTold) return
+      if (different.length === 0 && isTold && !isTableNew) return
       for (const { project, routes, text } of different) {
         if (routes.length === 0) told.delete(project)
         else told.set(project, { routes, text })
       }
-      const since = generation
+      ;[isWhole, isTableNew] = [isTableNew, false]
+      const since = isWhole ? noGeneration : generation
       generation += 1
       isTold = true
       const changed = different.map(({ project, routes }) => ({ project, routes }))
@@ -76,6 +80,7 @@ export function createRoutes(options: RoutesOptions): Routes {
       await options.put({ changes: { version: 1, generation, since, projects: changed }, whole })
     } catch (error) {
       for (const id of due) changed.add(id)
+      isTableNew ||= isWhole
       throw error
     }
   }
@@ -98,11 +103,13 @@ export function createRoutes(options: RoutesOptions): Routes {
     })
     return next
   }
+  const publishAll = () => publish([...projects.all().map(({ row }) => row.id), ...told.keys()])
   return {
     publish,
-    publishAll: () => {
-      const known = projects.all()
-      return publish([...known.map(({ row }) => row.id), ...told.keys()])
+    publishAll,
+    publishTable: () => {
+      isTableNew = true
+      return publishAll()
     },
     hold: (project, workload, until) => {
       const ofProject = holds.get(project) ?? new Map<string, number>()
@@ -119,6 +126,9 @@ export function createRoutes(options: RoutesOptions): Routes {
     },
   }
 }
+
+/** Smaller than any: changes that stand on it make the proxy be given the whole table. */
+const noGeneration = 0
 
 /** All routes of one project. */
 interface Made {

@@ -23,7 +23,8 @@ export interface CarryOutDeps {
   readonly testEnvironments: TestEnvironments
   readonly workers: Pick<Workers, 'run'>
   readonly results: ResultsFolders
-  readonly maxMinutes: number
+  /** What is set now: it holds for the runs that begin. */
+  readonly maxMinutes: () => number
   reveal(ref: SecretRef): Promise<string>
   /** Leases, secrets and folders that the project's environment names. */
   provision(project: string, signal: AbortSignal): Promise<unknown>
@@ -61,7 +62,7 @@ export async function carryOut(row: RunRow, progress: RunProgress, deps: CarryOu
   try {
     if (!(await isHeld(row, ref, engine))) {
       const stopped = AbortSignal.any([progress.cancel, progress.life])
-      const deadline = startDeadline(deps.maxMinutes)
+      const deadline = startDeadline(deps.maxMinutes())
       try {
         data = await prepareAndStart(row, ref, AbortSignal.any([stopped, deadline.signal]), progress, deps)
       } catch (error) {

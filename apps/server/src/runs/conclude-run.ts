@@ -20,7 +20,7 @@ export async function concluded(
   const plan = row === null ? null : planOf(row)
   // A cancelled run says nothing about its tests: what it did not get to would look as if it were gone.
   if (row === null || plan === null || plan.results === null || command.cause === 'cancelled')
-    return { outcome: outcomeOf(command, null, deps.maxMinutes, plan?.limitSeconds), cases: null }
+    return { outcome: outcomeOf(command, null, deps.maxMinutes(), plan?.limitSeconds), cases: null }
   await progress.write({ phase: 'Read the results' })
   let cases: CarriedOut['cases'] = null
   let read: ReadResults
@@ -31,7 +31,7 @@ export async function concluded(
     progress.life.throwIfAborted()
     read = { counts: null, problem: runError(problemOfFailure(error)) }
   }
-  return { outcome: outcomeOf(command, read, deps.maxMinutes), cases }
+  return { outcome: outcomeOf(command, read, deps.maxMinutes()), cases }
 }
 
 async function readCases(row: RunRow, ref: CommandRef, plan: RunPlan, signal: AbortSignal, deps: CarryOutDeps) {

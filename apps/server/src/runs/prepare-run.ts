@@ -104,7 +104,7 @@ async function startCommand(
         : { container: withResults(environment.container, plan.results == null ? null : deps.results.pathOf(row.id)) }),
       ...(environment.limits === undefined ? {} : { limits: environment.limits }),
       terminal: null,
-      timeoutSeconds: planOf(row).limitSeconds ?? deps.maxMinutes * 60,
+      timeoutSeconds: planOf(row).limitSeconds ?? deps.maxMinutes() * 60,
       idleSeconds: null,
       stop: { signal: 'SIGTERM', deadlineSeconds: 10 },
       keepBytes,

@@ -13,19 +13,22 @@ import { addressText } from '../ports/held-addresses.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { sharesPorts } from '../ports/shares-ports.ts'
-import { registryAuthFault } from '../registry-auth.ts'
+import type { LiveSettings } from '../settings/instance-settings.ts'
 import { nameOfUser } from '../users/name-of-user.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
 import { isolationChecks } from './isolation-checks.ts'
 import { findOrphans } from './orphans.ts'
+import { registriesCheck } from './registries-check.ts'
 import { restoredCheck } from './restored-check.ts'
 import { schedulesCheck } from './schedules-check.ts'
+import { settingsCheck } from './settings-check.ts'
 import { type SshCheckDeps, sshCheck } from './ssh-check.ts'
 import { trashCheck } from './trash-check.ts'
 
 export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly config: Config
+  readonly settings: Pick<LiveSettings, 'view'>
   /** The one of new projects first. */
   readonly engine: Pick<Engines, 'all' | keyof Engine>
   readonly catalogue: Catalogue
@@ -48,7 +51,8 @@ type Check = (signal: AbortSignal) => Promise<DiagnosticCheck | readonly Diagnos
 export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal): Promise<readonly DiagnosticCheck[]> {
   const checks: readonly [string, Check][] = [
     ['engine', engineChecks(deps)],
-    ['registries', registriesCheck(deps)],
+    ['registries', () => registriesCheck(deps)],
+    ['settings', () => settingsCheck(deps)],
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
     ['proxy', proxyCheck(deps)],
@@ -109,16 +113,6 @@ function engineCheck(id: string, title: string, absent: 'error' | 'info', readin
     ? made(id, 'engine', title, 'ok', readiness.detail)
     : made(id, 'engine', title, 'warning', readiness.warnings.join(' '), readiness.detail)
 }
-
-const registriesCheck =
-  ({ config }: DiagnosticsDeps): Check =>
-  async () => {
-    if (config.registryAuthFile === null) return []
-    const fault = await registryAuthFault(config.registryAuthFile)
-    return fault === null
-      ? made('registries', 'engine', 'Registries', 'ok', `Credentials are read from ${config.registryAuthFile}.`)
-      : made('registries', 'engine', 'Registries', 'error', fault.message, fault.hint)
-  }
 
 const toolchainChecks =
   ({ catalogue }: DiagnosticsDeps): Check =>

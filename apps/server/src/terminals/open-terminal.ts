@@ -101,7 +101,7 @@ function specOf(
     ...containerOf(environment),
     terminal: { cols, rows },
     timeoutSeconds: null,
-    idleSeconds: Math.max(1, Math.round(idleHours * 3600)),
+    idleSeconds: Math.max(1, Math.round(idleHours() * 3600)),
     stop: { signal: 'SIGHUP', deadlineSeconds: 3 },
     keepBytes: scrollbackBytes,
   }

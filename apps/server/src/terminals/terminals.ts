@@ -39,7 +39,7 @@ export interface TerminalsDeps {
   readonly engine: Engine
   readonly resolver: Resolver
   readonly filesOf: FilesOf
-  readonly idleHours: number
+  readonly idleHours: () => number
   reveal(ref: SecretRef): Promise<string>
   onError(error: unknown, what: string): void
   readonly now: () => Date

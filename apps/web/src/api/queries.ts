@@ -213,6 +213,12 @@ export const usersQuery = queryOptions({
   staleTime: 0,
 })
 
+export const instanceSettingsQuery = queryOptions({
+  queryKey: ['instance-settings'],
+  queryFn: ({ signal }) => client.call('getSettings', {}, { signal }),
+  staleTime: 0,
+})
+
 export const secretKeyQuery = queryOptions({
   queryKey: ['secret-key'],
   queryFn: ({ signal }) => client.call('getSecretKey', {}, { signal }),

@@ -241,6 +241,8 @@ export const powers = {
       'exportAudit',
       'getDiagnostics',
       'deleteOrphan',
+      'getSettings',
+      'updateSettings',
       'listAddons',
       'getAddon',
       'addAddon',

@@ -18,6 +18,7 @@ import {
   Puzzle,
   RotateCw,
   ScrollText,
+  SlidersHorizontal,
   Square,
   SquareTerminal,
   Stethoscope,
@@ -128,6 +129,11 @@ function Pages({ onClose }: { onClose: () => void }) {
       {may('admin') && (
         <>
           <Entry icon={Users} value={texts.nav.users} onSelect={then(() => navigate({ to: '/settings/users' }))} />
+          <Entry
+            icon={SlidersHorizontal}
+            value={texts.nav.general}
+            onSelect={then(() => navigate({ to: '/settings/general' }))}
+          />
           <Entry
             icon={Vault}
             value={texts.nav.secretKey}

@@ -13,6 +13,7 @@ import {
   MonitorSmartphone,
   Puzzle,
   Search,
+  SlidersHorizontal,
   Stethoscope,
   Trash2,
   UserRound,
@@ -132,6 +133,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
             <Item to="/settings/users" icon={Users}>
               {texts.nav.users}
             </Item>
+            <Item to="/settings/general" icon={SlidersHorizontal}>
+              {texts.nav.general}
+            </Item>
             <Item to="/settings/secret-key" icon={Vault}>
               {texts.nav.secretKey}
             </Item>
@@ -195,7 +199,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

@@ -767,6 +767,23 @@ export const examples: Readonly<Record<string, unknown>> = {
       },
     ],
   },
+  InstanceSettings: {
+    items: [
+      {
+        ...{ key: 'trashDays', value: 7, default: 30, source: 'stored', variable: 'STACKQUAY_TRASH_DAYS' },
+        ...{
+          description: 'Days in the trash.',
+          choices: null,
+          restart: false,
+          pending: false,
+          passwordAgain: false,
+          ignored: null,
+        },
+      },
+    ],
+    registries: [{ host: 'ghcr.io', username: 'ada' }],
+  },
+  InstanceSettingsPatch: { settings: { trashDays: 7, logLevel: null } },
   SecretKey: { id: 'key-1f2e', source: 'file', createdAt: at },
   SecretKeyReplaced: {
     id: 'key-3c4d',

@@ -14,6 +14,7 @@ import * as files from './files.ts'
 import * as git from './git.ts'
 import * as images from './images.ts'
 import * as instanceBackups from './instance-backups.ts'
+import * as instanceSettings from './instance-settings.ts'
 import * as manifest from './manifest.ts'
 import * as network from './network.ts'
 import * as observe from './observe.ts'
@@ -34,6 +35,7 @@ import * as workers from './workers.ts'
 /** The one description of what the product can do. Routes, OpenAPI, client, CLI and reference are read from it. */
 export const operations = {
   ...system,
+  ...instanceSettings,
   ...access,
   ...projects,
   ...images,

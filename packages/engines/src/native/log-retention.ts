@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { orNull } from './errors.ts'
 import { type PunchHole, punchHole } from './log-hole.ts'
-import { type LogLimits, type RecordedLog, type Retention, tidyLogs } from './tidy-logs.ts'
+import { type LogLimits, type RecordedLog, tidyLogs } from './tidy-logs.ts'
 
 export const usualLogLimits: LogLimits = { maxBytes: 256 * 1024 * 1024, maxDays: 14 }
 /** Keeps logs within their limits by dropping the oldest lines, never others. */
@@ -24,11 +24,13 @@ export function createLogKeeper(
 ): LogKeeper {
   const recorders = new Map<string, RecordedLog>()
   const working = new Map<string, Promise<void>>()
-  const slack = Math.max(64 * 1024, Math.min(16 * 1024 * 1024, limits.maxBytes >> 4))
-  const retention: Retention = { limits, recorders, slack, punch, now }
+  // The limits may change while it runs.
+  const slack = () => Math.max(64 * 1024, Math.min(16 * 1024 * 1024, Math.floor(limits.maxBytes / 16)))
 
   const keeper: LogKeeper = {
-    slack,
+    get slack() {
+      return slack()
+    },
     recorded(path, recorder) {
       recorders.set(path, recorder)
       return () => {
@@ -39,7 +41,7 @@ export function createLogKeeper(
       const before = working.get(directory) ?? Promise.resolve()
       const work = before
         .catch(() => undefined)
-        .then(() => tidyLogs(retention, directory))
+        .then(() => tidyLogs({ limits, recorders, slack: slack(), punch, now }, directory))
         .finally(() => {
           if (working.get(directory) === work) working.delete(directory)
         })
