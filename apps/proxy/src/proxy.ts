@@ -158,6 +158,7 @@ function commandsOf({ access, serving, pool, wanted }: Parts, routes: string): O
       return { requests: here.requests + there.requests, tunnels: here.tunnels + there.tunnels }
     },
     uses: async () => ({ projects: joinUses([serving.uses(), await pool.uses()]) }),
+    totals: async () => ({ projects: access.totals() }),
     wanted: wanted.next,
     access: access.list,
     traffic: access.traffic,

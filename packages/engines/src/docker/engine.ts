@@ -30,6 +30,7 @@ import { createOwnContainer } from './own-container.ts'
 import { portOwner } from './ports.ts'
 import { probeDocker } from './probe.ts'
 import type { RegistryCredentials } from './registry-credentials.ts'
+import { createReadings } from './readings.ts'
 import { createStats } from './stats.ts'
 import { isRange } from './subnets.ts'
 import { createSupervisor } from './supervisor.ts'
@@ -102,6 +103,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     emit: events.emit,
   }
   const sample = createStats(daemon, supervisor)
+  const readings = createReadings(daemon, supervisor)
 
   return {
     id: 'docker',
@@ -117,6 +119,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     logBatches: (ref, wanted, signal) => logs.logBatches(ref, wanted, signal),
     removeLogs: (project) => logs.removeLogs(project),
     stats: (project, signal) => asked(signal, (within) => sample(project, within)),
+    readings: (signal) => asked(signal, (within) => readings(within)),
     async address(ref, name) {
       return supervisor.monitor(ref)?.address(name) ?? null
     },

@@ -1,0 +1,261 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type MetricPoint, type MetricStep, mergePoints, metricSteps, rollUp } from '@stackquay/domain'
+import { SqliteFile } from './dialect.ts'
+import { StoreUnusableError } from './errors.ts'
+import { packPoints, unpackPoints } from './metrics-block.ts'
+import { explain, explainFileError } from './sqlite-errors.ts'
+
+/** A workload of a project; an empty name stands for the project as a whole. */
+export interface SeriesName {
+  readonly project: string
+  readonly workload: string
+}
+
+/**
+ * The history of metrics: a file of its own, so that what is written each minute makes no backup of the instance larger and waits for no
+ * transaction. Minutes of the running hour are rows in the order of time; each hour that is over is packed into blocks.
+ */
+export interface MetricsFile {
+  /** Writes points of one minute. Those of a minute that is there already take their place. */
+  write(points: readonly (SeriesName & MetricPoint)[]): void
+  /** Points of a step in a time, `from` included and `to` not, by workload. */
+  read(project: string, wanted: MetricsWanted): Promise<ReadonlyMap<string, readonly MetricPoint[]>>
+  /** Packs hours that ended before `now` (seconds), a few series at a time. Killed in between, the next call goes on. */
+  pack(now: number): Promise<void>
+  /** Drops what is older than is kept, and series that have nothing left. */
+  prune(now: number): void
+  forget(project: string): void
+  projects(): readonly string[]
+  /** Of all that it lies in. */
+  bytes(): number
+  close(): void
+}
+
+export interface MetricsWanted {
+  readonly step: MetricStep
+  readonly from: number
+  readonly to: number
+  /** All unless given. */
+  readonly workload?: string | undefined
+}
+
+/** More are not written: names of workloads that come and go must not fill a disk. */
+const mostSeries = 10_000
+const schemaVersion = 1
+const hour = 3_600
+/** So many series are packed in one transaction and one turn of the event loop. */
+const together = 20
+
+/** Throws `StoreUnusableError` when the file is damaged, of another program or of a newer version. */
+export function openMetricsFile(path: string): MetricsFile {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    chmodSync(path, 0o600)
+  } catch (error) {
+    throw explainFileError(error, path)
+  }
+  const file = new SqliteFile(path, new DatabaseSync(path, { timeout: 1_000 }))
+  try {
+    prepare(file)
+    return metricsOver(file)
+  } catch (error) {
+    file.close()
+    throw explain(error, path)
+  }
+}
+
+function prepare(file: SqliteFile): void {
+  file.say('PRAGMA journal_mode = WAL')
+  // After a loss of power the last minutes may be missing; nothing else can be.
+  file.say('PRAGMA synchronous = NORMAL')
+  file.say('PRAGMA cache_size = -512')
+  file.say('PRAGMA journal_size_limit = 4194304')
+  const [{ user_version: found } = { user_version: 0 }] = file.all<{ user_version: number }>('PRAGMA user_version')
+  if (found > schemaVersion) {
+    throw new StoreUnusableError(
+      `"${file.path}" is of a newer version of Stackquay. Start that version, or move the file away to begin the history of metrics anew.`,
+    )
+  }
+  if (found === schemaVersion) return
+  inTransaction(file, () => {
+    file.say('create table series (id integer primary key, project text not null, workload text not null, unique (project, workload))')
+    file.say(
+      'create table minutes (time integer not null, series integer not null, data blob not null, primary key (time, series)) without rowid',
+    )
+    file.say(
+      'create table blocks (series integer not null, step integer not null, start integer not null, data blob not null, primary key (series, step, start)) without rowid',
+    )
+    file.say(`PRAGMA user_version = ${schemaVersion}`)
+  })
+}
+
+function metricsOver(file: SqliteFile): MetricsFile {
+  const known = new Map<string, number>()
+  for (const { id, project, workload } of file.all<SeriesName & { id: number }>('select id, project, workload from series'))
+    known.set(keyOf({ project, workload }), id)
+
+  const seriesOf = (name: SeriesName): number | null => {
+    const found = known.get(keyOf(name))
+    if (found !== undefined) return found
+    if (known.size >= mostSeries) return null
+    file.run('insert or ignore into series (project, workload) values (?, ?)', [name.project, name.workload])
+    const [row] = file.all<{ id: number }>('select id from series where project = ? and workload = ?', [
+      name.project,
+      name.workload,
+    ])
+    if (row === undefined) return null
+    known.set(keyOf(name), row.id)
+    return row.id
+  }
+  const reloadAfter = <T>(act: () => T): T => {
+    try {
+      return act()
+    } catch (error) {
+      // What was rolled back is not known.
+      known.clear()
+      throw error
+    }
+  }
+
+  return {
+    write: (points) =>
+      reloadAfter(() =>
+        inTransaction(file, () => {
+          for (const point of points) {
+            const series = seriesOf(point)
+            if (series === null) continue
+            const data = packPoints([{ time: point.time, values: point.values }], 60)
+            file.run('insert or replace into minutes (time, series, data) values (?, ?, ?)', [point.time, series, data])
+          }
+        }),
+      ),
+    read: async (project, wanted) => {
+      const rows = file.all<{ id: number; workload: string }>('select id, workload from series where project = ?', [project])
+      const named = rows.filter(({ workload }) => wanted.workload === undefined || wanted.workload === workload)
+      const found = new Map<string, readonly MetricPoint[]>()
+      for (const { id, workload } of named.toSorted((one, other) => (one.workload < other.workload ? -1 : 1))) {
+        found.set(workload, readSeries(file, id, wanted))
+        await turn()
+      }
+      return found
+    },
+    pack: async (now) => {
+      const before = now - (now % hour)
+      for (;;) {
+        const [oldest] = file.all<{ time: number }>('select time from minutes where time < ? order by time limit 1', [before])
+        if (oldest === undefined) return
+        packSome(file, oldest.time - (oldest.time % hour))
+        await turn()
+      }
+    },
+    prune: (now) =>
+      inTransaction(file, () => {
+        for (const { id } of file.all<{ id: number }>('select id from series')) {
+          for (const { step, block, kept } of metricSteps)
+            file.run('delete from blocks where series = ? and step = ? and start < ?', [id, step, now - kept - block])
+        }
+        file.run(
+          'delete from series where not exists (select 1 from blocks where series = id) and id not in (select series from minutes)',
+        )
+        known.clear()
+      }),
+    forget: (project) =>
+      inTransaction(file, () => {
+        for (const { id } of file.all<{ id: number }>('select id from series where project = ?', [project])) {
+          file.run('delete from minutes where series = ?', [id])
+          file.run('delete from blocks where series = ?', [id])
+        }
+        file.run('delete from series where project = ?', [project])
+        known.clear()
+      }),
+    projects: () => file.all<{ project: string }>('select distinct project from series').map(({ project }) => project),
+    bytes: () => ['', '-wal', '-shm'].reduce((sum, end) => sum + (statSync(file.path + end, { throwIfNoEntry: false })?.size ?? 0), 0),
+    close: () => {
+      try {
+        file.say('PRAGMA wal_checkpoint(TRUNCATE)')
+      } catch {
+        // The write-ahead log keeps the rest; the next opening finds it.
+      }
+      file.close()
+    },
+  }
+}
+
+function readSeries(file: SqliteFile, series: number, { step, from, to }: MetricsWanted): readonly MetricPoint[] {
+  const { block } = metricSteps.find((one) => one.step === step)!
+  const packed = file
+    .all<{ data: Uint8Array }>('select data from blocks where series = ? and step = ? and start > ? and start < ? order by start', [
+      series,
+      step,
+      from - block,
+      to,
+    ])
+    .flatMap(({ data }) => unpackPoints(data, step))
+  const first = from - (from % step)
+  // Keyed by time: the minutes are those of one hour or two.
+  const minutes = file
+    .all<{ data: Uint8Array }>('select data from minutes where time >= ? and time < ? and series = ?', [first, to, series])
+    .flatMap(({ data }) => unpackPoints(data, 60))
+  const recent = rollUp(minutes, step)
+  const all = recent.length === 0 ? packed : mergePoints(packed, recent)
+  return all.filter(({ time }) => time >= first && time < to)
+}
+
+/** Some series of an hour that is over: their minutes go into the block of the hour, and what these add up to into those of longer steps. */
+function packSome(file: SqliteFile, start: number): void {
+  inTransaction(file, () => {
+    const rows = file.all<{ series: number }>(
+      'select distinct series from minutes where time >= ? and time < ? order by series limit ?',
+      [start, start + hour, together],
+    )
+    for (const { series } of rows) {
+      const added = file
+        .all<{ data: Uint8Array }>('select data from minutes where time >= ? and time < ? and series = ? order by time', [
+          start,
+          start + hour,
+          series,
+        ])
+        .flatMap(({ data }) => unpackPoints(data, 60))
+      const minutes = mergeInto(file, series, 60, start, added)
+      for (const { step } of metricSteps) if (step !== 60) mergeInto(file, series, step, start, rollUp(minutes, step))
+      file.run('delete from minutes where time >= ? and time < ? and series = ?', [start, start + hour, series])
+    }
+  })
+}
+
+function mergeInto(
+  file: SqliteFile,
+  series: number,
+  step: MetricStep,
+  time: number,
+  points: readonly MetricPoint[],
+): readonly MetricPoint[] {
+  const { block } = metricSteps.find((one) => one.step === step)!
+  const start = time - (time % block)
+  const [row] = file.all<{ data: Uint8Array }>('select data from blocks where series = ? and step = ? and start = ?', [
+    series,
+    step,
+    start,
+  ])
+  const merged = row === undefined ? points : mergePoints(unpackPoints(row.data, step), points)
+  const data = packPoints(merged, step)
+  file.run('insert or replace into blocks (series, step, start, data) values (?, ?, ?, ?)', [series, step, start, data])
+  return merged
+}
+
+/** Either all of it or nothing, also when the disk is full: then SQLite has rolled back by itself. */
+function inTransaction<T>(file: SqliteFile, act: () => T): T {
+  try {
+    file.say('begin immediate')
+    const result = act()
+    file.say('commit')
+    return result
+  } catch (error) {
+    if (file.inTransaction) file.say('rollback')
+    throw explain(error, file.path)
+  }
+}
+
+const keyOf = ({ project, workload }: SeriesName) => `${project}/${workload}`
