@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { ensureProxy, type ProxyControl, ProxyError, type TotalsAnswer, type UsesAnswer } from '@stackquay/proxy/control'
+import {
+  ensureProxy,
+  type ProxyControl,
+  ProxyError,
+  type TotalsAnswer,
+  type UsesAnswer,
+} from '@stackquay/proxy/control'
 import type { Config } from './config.ts'
 import { addressText } from './ports/held-addresses.ts'
 import type { Publication } from './projects/routes.ts'

@@ -8,7 +8,15 @@ import { createFakeEvents } from './fake-events.ts'
 import { createFakeFaults, type FakeFaults } from './fake-faults.ts'
 import { printLine, readFakeLog } from './fake-logs.ts'
 import { createFakeMachine, type FakeMachine, keyOf } from './fake-machine.ts'
-import { addressOf, hasRequiredFiles, observedWorkloads, ownerOf, projectsOn, readingsOf, samplesOf } from './fake-observations.ts'
+import {
+  addressOf,
+  hasRequiredFiles,
+  observedWorkloads,
+  ownerOf,
+  projectsOn,
+  readingsOf,
+  samplesOf,
+} from './fake-observations.ts'
 import { endWorkload } from './fake-start.ts'
 import { applyFakeStep } from './fake-steps.ts'
 import type { FakeWorld } from './fake-world.ts'

@@ -48,8 +48,8 @@ const hour = 3_600
 /** So many series are packed in one transaction and one turn of the event loop. */
 const together = 20
 
-/** Throws `StoreUnusableError` when the file is damaged, of another program or of a newer version. */
-export function openMetricsFile(path: string): MetricsFile {
+/** `mostPages`: for tests of a disk that is full. Throws `StoreUnusableError` when the file is damaged, of another program or of a newer version. */
+export function openMetricsFile(path: string, { mostPages }: { readonly mostPages?: number } = {}): MetricsFile {
   try {
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
@@ -59,6 +59,7 @@ export function openMetricsFile(path: string): MetricsFile {
   const file = new SqliteFile(path, new DatabaseSync(path, { timeout: 1_000 }))
   try {
     prepare(file)
+    if (mostPages !== undefined) file.say(`PRAGMA max_page_count = ${mostPages}`)
     return metricsOver(file)
   } catch (error) {
     file.close()
@@ -80,7 +81,9 @@ function prepare(file: SqliteFile): void {
   }
   if (found === schemaVersion) return
   inTransaction(file, () => {
-    file.say('create table series (id integer primary key, project text not null, workload text not null, unique (project, workload))')
+    file.say(
+      'create table series (id integer primary key autoincrement, project text not null, workload text not null, unique (project, workload))',
+    )
     file.say(
       'create table minutes (time integer not null, series integer not null, data blob not null, primary key (time, series)) without rowid',
     )
@@ -92,50 +95,28 @@ function prepare(file: SqliteFile): void {
 }
 
 function metricsOver(file: SqliteFile): MetricsFile {
-  const known = new Map<string, number>()
-  for (const { id, project, workload } of file.all<SeriesName & { id: number }>('select id, project, workload from series'))
-    known.set(keyOf({ project, workload }), id)
-
-  const seriesOf = (name: SeriesName): number | null => {
-    const found = known.get(keyOf(name))
-    if (found !== undefined) return found
-    if (known.size >= mostSeries) return null
-    file.run('insert or ignore into series (project, workload) values (?, ?)', [name.project, name.workload])
-    const [row] = file.all<{ id: number }>('select id from series where project = ? and workload = ?', [
-      name.project,
-      name.workload,
-    ])
-    if (row === undefined) return null
-    known.set(keyOf(name), row.id)
-    return row.id
-  }
-  const reloadAfter = <T>(act: () => T): T => {
-    try {
-      return act()
-    } catch (error) {
-      // What was rolled back is not known.
-      known.clear()
-      throw error
-    }
-  }
-
+  const series = seriesOf(file)
   return {
-    write: (points) =>
-      reloadAfter(() =>
+    write: (points) => {
+      try {
         inTransaction(file, () => {
-          for (const point of points) {
-            const series = seriesOf(point)
-            if (series === null) continue
-            const data = packPoints([{ time: point.time, values: point.values }], 60)
-            file.run('insert or replace into minutes (time, series, data) values (?, ?, ?)', [point.time, series, data])
+          for (const { time, values, ...name } of points) {
+            const id = series.idOf(name)
+            if (id === null) continue
+            const data = packPoints([{ time, values }], 60)
+            file.run('insert or replace into minutes (time, series, data) values (?, ?, ?)', [time, id, data])
           }
-        }),
-      ),
+        })
+      } catch (error) {
+        // What was rolled back is not known.
+        series.forget()
+        throw error
+      }
+    },
     read: async (project, wanted) => {
-      const rows = file.all<{ id: number; workload: string }>('select id, workload from series where project = ?', [project])
-      const named = rows.filter(({ workload }) => wanted.workload === undefined || wanted.workload === workload)
       const found = new Map<string, readonly MetricPoint[]>()
-      for (const { id, workload } of named.toSorted((one, other) => (one.workload < other.workload ? -1 : 1))) {
+      for (const { id, workload } of series.of(project)) {
+        if (wanted.workload !== undefined && wanted.workload !== workload) continue
         found.set(workload, readSeries(file, id, wanted))
         await turn()
       }
@@ -144,34 +125,28 @@ function metricsOver(file: SqliteFile): MetricsFile {
     pack: async (now) => {
       const before = now - (now % hour)
       for (;;) {
-        const [oldest] = file.all<{ time: number }>('select time from minutes where time < ? order by time limit 1', [before])
-        if (oldest === undefined) return
+        const [oldest] = file.all<{ time: number }>('select min(time) as time from minutes where time < ?', [before])
+        if (oldest?.time == null) return
         packSome(file, oldest.time - (oldest.time % hour))
         await turn()
       }
     },
-    prune: (now) =>
+    prune: (now) => {
+      series.forget()
+      inTransaction(file, () => pruneBlocks(file, now))
+    },
+    forget: (project) => {
+      series.forget()
       inTransaction(file, () => {
-        for (const { id } of file.all<{ id: number }>('select id from series')) {
-          for (const { step, block, kept } of metricSteps)
-            file.run('delete from blocks where series = ? and step = ? and start < ?', [id, step, now - kept - block])
-        }
-        file.run(
-          'delete from series where not exists (select 1 from blocks where series = id) and id not in (select series from minutes)',
-        )
-        known.clear()
-      }),
-    forget: (project) =>
-      inTransaction(file, () => {
-        for (const { id } of file.all<{ id: number }>('select id from series where project = ?', [project])) {
+        for (const { id } of series.of(project)) {
           file.run('delete from minutes where series = ?', [id])
           file.run('delete from blocks where series = ?', [id])
         }
         file.run('delete from series where project = ?', [project])
-        known.clear()
-      }),
-    projects: () => file.all<{ project: string }>('select distinct project from series').map(({ project }) => project),
-    bytes: () => ['', '-wal', '-shm'].reduce((sum, end) => sum + (statSync(file.path + end, { throwIfNoEntry: false })?.size ?? 0), 0),
+      })
+    },
+    projects: () => file.all<SeriesName>('select distinct project from series').map(({ project }) => project),
+    bytes: () => ['', '-wal', '-shm'].reduce((sum, end) => sum + sizeOf(file.path + end), 0),
     close: () => {
       try {
         file.say('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -183,20 +158,64 @@ function metricsOver(file: SqliteFile): MetricsFile {
   }
 }
 
+/** Numbers of series. Those that are written each minute are remembered. */
+function seriesOf(file: SqliteFile) {
+  const known = new Map<string, number>()
+  const find = ({ project, workload }: SeriesName) =>
+    file.all<{ id: number }>('select id from series where project = ? and workload = ?', [project, workload])[0]?.id
+  return {
+    /** Made when it is new; null when there are as many as there may be. */
+    idOf(name: SeriesName): number | null {
+      const key = `${name.project}/${name.workload}`
+      let id = known.get(key) ?? find(name)
+      if (id === undefined) {
+        const [{ count } = { count: 0 }] = file.all<{ count: number }>('select count(*) as count from series')
+        if (count >= mostSeries) return null
+        file.run('insert into series (project, workload) values (?, ?)', [name.project, name.workload])
+        id = find(name)
+      }
+      if (id !== undefined) known.set(key, id)
+      return id ?? null
+    },
+    of: (project: string) =>
+      file.all<{ id: number; workload: string }>(
+        'select id, workload from series where project = ? order by workload',
+        [project],
+      ),
+    forget: () => known.clear(),
+  }
+}
+
+function pruneBlocks(file: SqliteFile, now: number): void {
+  for (const { id } of file.all<{ id: number }>('select id from series')) {
+    for (const { step, block, kept } of metricSteps)
+      file.run('delete from blocks where series = ? and step = ? and start < ?', [id, step, now - kept - block])
+  }
+  file.run(
+    'delete from series where not exists (select 1 from blocks where series = id) and id not in (select series from minutes)',
+  )
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
 function readSeries(file: SqliteFile, series: number, { step, from, to }: MetricsWanted): readonly MetricPoint[] {
   const { block } = metricSteps.find((one) => one.step === step)!
   const packed = file
-    .all<{ data: Uint8Array }>('select data from blocks where series = ? and step = ? and start > ? and start < ? order by start', [
-      series,
-      step,
-      from - block,
-      to,
-    ])
+    .all<{ data: Uint8Array }>(
+      'select data from blocks where series = ? and step = ? and start > ? and start < ? order by start',
+      [series, step, from - block, to],
+    )
     .flatMap(({ data }) => unpackPoints(data, step))
   const first = from - (from % step)
   // Keyed by time: the minutes are those of one hour or two.
   const minutes = file
-    .all<{ data: Uint8Array }>('select data from minutes where time >= ? and time < ? and series = ?', [first, to, series])
+    .all<{ data: Uint8Array }>('select data from minutes where time >= ? and time < ? and series = ?', [
+      first,
+      to,
+      series,
+    ])
     .flatMap(({ data }) => unpackPoints(data, 60))
   const recent = rollUp(minutes, step)
   const all = recent.length === 0 ? packed : mergePoints(packed, recent)
@@ -212,11 +231,10 @@ function packSome(file: SqliteFile, start: number): void {
     )
     for (const { series } of rows) {
       const added = file
-        .all<{ data: Uint8Array }>('select data from minutes where time >= ? and time < ? and series = ? order by time', [
-          start,
-          start + hour,
-          series,
-        ])
+        .all<{ data: Uint8Array }>(
+          'select data from minutes where time >= ? and time < ? and series = ? order by time',
+          [start, start + hour, series],
+        )
         .flatMap(({ data }) => unpackPoints(data, 60))
       const minutes = mergeInto(file, series, 60, start, added)
       for (const { step } of metricSteps) if (step !== 60) mergeInto(file, series, step, start, rollUp(minutes, step))
@@ -257,5 +275,3 @@ function inTransaction<T>(file: SqliteFile, act: () => T): T {
     throw explain(error, file.path)
   }
 }
-
-const keyOf = ({ project, workload }: SeriesName) => `${project}/${workload}`

@@ -108,9 +108,7 @@ export function createAccessLog(options: AccessLogOptions): AccessLog {
       const time = now()
       added(buffer.add(project, lineOf(note, time), time, status, seconds, bytes), 1)
     },
-    record(lines) {
-      added(buffer.addLines(lines), lines.facts.length / factsOfLine)
-    },
+    record: (lines) => added(buffer.addLines(lines), lines.facts.length / factsOfLine),
     async list(project, query) {
       await written(project)
       return readNewest(logs.folderOf(project), query)

@@ -18,6 +18,7 @@ export const powers = {
       'getProjectEnv',
       'getProjectStats',
       'watchProjectStats',
+      'getProjectMetrics',
       'listDatabases',
       'listImages',
       'listExtras',

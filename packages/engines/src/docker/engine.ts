@@ -29,8 +29,8 @@ import { observeProject } from './observe.ts'
 import { createOwnContainer } from './own-container.ts'
 import { portOwner } from './ports.ts'
 import { probeDocker } from './probe.ts'
-import type { RegistryCredentials } from './registry-credentials.ts'
 import { createReadings } from './readings.ts'
+import type { RegistryCredentials } from './registry-credentials.ts'
 import { createStats } from './stats.ts'
 import { isRange } from './subnets.ts'
 import { createSupervisor } from './supervisor.ts'
@@ -102,8 +102,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     credentials: options.credentials ?? (async () => null),
     emit: events.emit,
   }
-  const sample = createStats(daemon, supervisor)
-  const readings = createReadings(daemon, supervisor)
+  const [sample, readings] = [createStats(daemon, supervisor), createReadings(daemon, supervisor)]
 
   return {
     id: 'docker',

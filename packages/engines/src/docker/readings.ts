@@ -16,8 +16,7 @@ export function createReadings(daemon: Daemon, supervisor: Pick<Supervisor, 'mon
   return async function readAll(signal: AbortSignal): Promise<readonly Reading[]> {
     const running = supervisor.monitors().filter(({ state }) => state().ended === null)
     const found = new Map<string, Meter | null>()
-    for (const { id, pid } of running)
-      found.set(id, meters.get(id) ?? (daemon.isLocal ? meterOf(pid, id) : null))
+    for (const { id, pid } of running) found.set(id, meters.get(id) ?? (daemon.isLocal ? meterOf(pid, id) : null))
     meters = found
     const readings: Reading[] = []
     for (let from = 0; from < running.length; from += together) {
@@ -29,8 +28,7 @@ export function createReadings(daemon: Daemon, supervisor: Pick<Supervisor, 'mon
 
   async function read({ ref, id, pid }: RunMonitor, signal: AbortSignal): Promise<Reading | null> {
     const metered = meters.get(id)?.() ?? null
-    const usage =
-      metered === null ? await askUsage(daemon, id, signal) : { ...metered, ...networkUsage(pid) }
+    const usage = metered === null ? await askUsage(daemon, id, signal) : { ...metered, ...networkUsage(pid) }
     return usage === null ? null : { ref, run: id, ...usage }
   }
 }

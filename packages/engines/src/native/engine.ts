@@ -71,8 +71,6 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
   }
   const supervisor = createSupervisor(machine)
   const toolchains = createToolchains(machine, options.bundled)
-  const stats = createStats(machine)
-  const readings = createReadings(machine, supervisor)
   const withoutLimits = whyNoLimits(isolation.groups)
   const closing = new AbortController()
   const commands = createNativeCommands(machine, closing.signal)
@@ -110,8 +108,8 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     logs: logs.lines,
     logBatches: logs.batches,
     removeLogs: (project) => removeLogs(machine, project),
-    stats,
-    readings,
+    stats: createStats(machine),
+    readings: createReadings(machine, supervisor),
     address: (ref, name) => addressOf(machine, supervisor, ref, name),
     portOwner: async (port) => portOwner(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
     dataNames: (project) => dataNames(machine, project),
