@@ -405,7 +405,10 @@ test('against a stand-in: stats shows means and peaks of each workload, what was
   assert.equal(code, 0)
   assert.deepEqual(Object.fromEntries(service.calls[0]!.query), { range: '7d', workload: 'node' })
   assert.match(stdout, /^WORKLOAD .*\nnode +20 % +150 % +30 MB +50 MB +3\.0 MB \/ 0 bytes +▂ █\n/)
-  assert.match(stdout, /From 2026-01-01 08:00 UTC, 3 steps of 5 minutes\.\n\n100 requests, 5 answered with 5xx \(5\.0 %\)\n▁ █\n$/)
+  assert.match(
+    stdout,
+    /From 2026-01-01 08:00 UTC, 3 steps of 5 minutes\.\n\n100 requests, 5 answered with 5xx \(5\.0 %\)\n▁ █\n$/,
+  )
   assert.deepEqual(JSON.parse((await stq(['stats', 'shop', '--json'], { url })).stdout), metrics)
   answer = { ...metrics, items: [], requests: null }
   assert.match((await stq(['stats', 'shop'], { url })).stdout, /^Nothing was measured in this time\./)

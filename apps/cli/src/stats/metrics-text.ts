@@ -37,7 +37,11 @@ function requestLines(requests: Metrics['requests'], wide: number): readonly str
   const all = sum(requests.requests) ?? 0
   const failed = sum(requests.errors) ?? 0
   const share = all === 0 ? '' : ` (${((failed / all) * 100).toFixed(1)} %)`
-  return ['', `${all} requests, ${failed} answered with 5xx${share}`, ...(all === 0 ? [] : [spark(requests.requests, wide)])]
+  return [
+    '',
+    `${all} requests, ${failed} answered with 5xx${share}`,
+    ...(all === 0 ? [] : [spark(requests.requests, wide)]),
+  ]
 }
 
 function known(values: Series): readonly number[] {

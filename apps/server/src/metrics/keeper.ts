@@ -64,6 +64,11 @@ export function openMetricsKeeper(options: MetricsKeeperOptions): MetricsKeeper 
   }
   const run = async () => {
     await Promise.race([ready, aborted(life.signal)])
+    // What the first minute is compared with.
+    if (!life.signal.aborted)
+      await read()
+        .then((first) => void pointsOf(first, 0))
+        .catch(() => undefined)
     while (!life.signal.aborted) {
       const rest = 60_000 - (now().getTime() % 60_000)
       await delay(rest, undefined, { signal: life.signal, ref: false }).catch(() => undefined)

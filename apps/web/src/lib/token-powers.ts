@@ -74,6 +74,7 @@ export const powers = {
       'listShareViewers',
     ],
   },
+  monitor: { scope: 'read', unrestricted: true, operations: ['getMetrics'] },
   source: {
     scope: 'operate',
     unrestricted: false,
