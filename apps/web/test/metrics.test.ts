@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, figuresOf, filled, metricRanges, timesOf } from '../src/lib/metrics.ts'
+import { added, axisOf, figuresOf, filled, metricRanges, perTime, timesOf } from '../src/lib/metrics.ts'
 
 const item = {
   workload: 'node',
@@ -38,4 +38,12 @@ test('figures are means of what was measured, peaks and sums; what was never mea
     received: null,
     sent: null,
   })
+})
+
+test('what was counted in a step is shown for a second or a minute, and gaps stay gaps', () => {
+  assert.deepEqual(perTime([600, null, 0], 300, 60), [120, null, 0])
+  assert.equal(perTime(null, 300, 60), null)
+  assert.deepEqual(added([1, null, 3, null], [10, 20, null, null]), [11, 20, 3, null])
+  assert.deepEqual(added(null, [1]), [1])
+  assert.equal(added(null, null), null)
 })

@@ -26,6 +26,20 @@ export function filled(values: Values, count: number): readonly (number | null)[
   return values ?? new Array<null>(count).fill(null)
 }
 
+/** As many in a second or a minute as were counted in each step. */
+export function perTime(values: Values, stepSeconds: number, seconds: number): Values {
+  return values?.map((value) => (value === null ? null : (value / stepSeconds) * seconds)) ?? null
+}
+
+/** Two lists as one; what only one knows counts. */
+export function added(one: Values, other: Values): Values {
+  if (one === null || other === null) return one ?? other
+  return one.map((value, index) => {
+    const second = other[index] ?? null
+    return value === null || second === null ? (value ?? second) : value + second
+  })
+}
+
 export interface WorkloadFigures {
   readonly workload: string
   readonly cpu: number | null

@@ -151,7 +151,7 @@ function alone({ data }: uPlot, series: number): number[] {
   )
 }
 
-const dayDistances = [1, 2, 4, 7, 14, 30, 60, 90].map((days) => days * 86_400)
+const dayDistances = [1, 2, 4, 7, 14, 30, 60, 90, 120, 180, 365].map((days) => days * 86_400)
 const markOf = { clock: clockOf, days: dayOf, months: dateOf } as const
 
 function clockOf(seconds: number): string {

@@ -550,7 +550,12 @@ export const en = {
       meanAndMost: (mean: string, most: string) => `${mean}, at most ${most}`,
       chartLabel: (title: string, range: string, parts: string) => `${title} over the last ${range}. ${parts}`,
       requests: 'Requests',
+      perMinute: 'Requests per minute',
       errors: '5xx responses',
+      network: 'Network',
+      aSecond: (bytes: string) => `${bytes}/s`,
+      readAndWritten: (read: string, written: string) => `read ${read}, written ${written}`,
+      receivedAndSent: (received: string, sent: string) => `received ${received}, sent ${sent}`,
       asTable: 'As a table',
       columns: {
         workload: 'Workload',

@@ -7,7 +7,17 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
 import { Cell, Table } from '../../components/table.tsx'
 import { formatBytes, formatCpu } from '../../lib/format.ts'
-import { axisOf, figuresOf, filled, type MetricRange, sum, timesOf, type WorkloadFigures } from '../../lib/metrics.ts'
+import {
+  added,
+  axisOf,
+  figuresOf,
+  filled,
+  type MetricRange,
+  perTime,
+  sum,
+  timesOf,
+  type WorkloadFigures,
+} from '../../lib/metrics.ts'
 import { formatCount, formatShare } from '../../lib/traffic.ts'
 import type { TimeSeries } from '../../modules/time-chart.tsx'
 import { texts } from '../../texts/index.ts'
@@ -42,54 +52,77 @@ export function UsageHistory({ project, range }: { project: string; range: Metri
 function Charts({ metrics, range }: { metrics: Metrics; range: MetricRange }) {
   const times = timesOf(metrics)
   const { items, requests, stepSeconds } = metrics
-  const figures = items.map(figuresOf)
   const ofTime = { times, stepSeconds, axis: axisOf[range] }
-  const seriesOf = (
-    numbers: (item: Metrics['items'][number]) => readonly (number | null)[] | null,
-    total: (figures: WorkloadFigures) => string,
-  ): readonly TimeSeries[] =>
-    items.map((item, index) => {
-      const values = filled(numbers(item), times.length)
-      const colour = `--series-${(index % 6) + 1}`
-      return { name: item.workload, colour, heights: values, values, total: total(figures[index]!) }
-    })
-  const cpu = seriesOf(
-    (item) => item.cpu,
-    (one) => t.meanAndMost(formatCpu(one.cpu), formatCpu(one.cpuMax)),
-  )
-  const memory = seriesOf(
-    (item) => item.memoryBytes,
-    (one) => t.meanAndMost(bytesOf(one.memory), bytesOf(one.memoryMax)),
-  )
-  const inWords = (title: string, series: readonly TimeSeries[]) =>
-    t.chartLabel(title, t.ranges[range], series.map(({ name, total }) => `${name}: ${total}`).join('; '))
-  const { cpu: cpuTitle, memory: memoryTitle } = texts.overview
   return (
     <div className="grid grid-cols-1 gap-x-8 gap-y-6 md:grid-cols-2">
-      {items.length > 0 && (
-        <>
+      {pictures(stepSeconds).map(({ title, numbers, total, format, steps }) => {
+        const series = items.flatMap((item, index): readonly TimeSeries[] => {
+          const known = numbers(item)
+          if (known === null) return []
+          const values = filled(known, times.length)
+          const colour = `--series-${(index % 6) + 1}`
+          return [{ name: item.workload, colour, heights: values, values, total: total(figuresOf(item)) }]
+        })
+        if (series.length === 0) return null
+        return (
           <TimeChart
-            title={cpuTitle}
-            description={inWords(cpuTitle, cpu)}
+            key={title}
+            title={title}
+            description={t.chartLabel(title, t.ranges[range], inWords(series))}
             shape="lines"
-            series={cpu}
-            format={formatCpu}
+            series={series}
+            format={format}
+            {...(steps === undefined ? {} : { steps })}
             {...ofTime}
           />
-          <TimeChart
-            title={memoryTitle}
-            description={inWords(memoryTitle, memory)}
-            shape="lines"
-            series={memory}
-            format={formatBytes}
-            steps={byteSteps}
-            {...ofTime}
-          />
-        </>
-      )}
+        )
+      })}
       {requests?.requests != null && <RequestsChart requests={requests} range={range} {...ofTime} />}
     </div>
   )
+}
+
+interface Picture {
+  readonly title: string
+  readonly numbers: (item: Metrics['items'][number]) => readonly (number | null)[] | null
+  readonly total: (figures: WorkloadFigures) => string
+  readonly format: (value: number) => string
+  readonly steps?: number[]
+}
+
+function pictures(stepSeconds: number): readonly Picture[] {
+  const aSecond = (value: number) => t.aSecond(formatBytes(value))
+  return [
+    {
+      title: texts.overview.cpu,
+      numbers: (item) => item.cpu,
+      total: (one) => t.meanAndMost(formatCpu(one.cpu), formatCpu(one.cpuMax)),
+      format: formatCpu,
+    },
+    {
+      title: texts.overview.memory,
+      numbers: (item) => item.memoryBytes,
+      total: (one) => t.meanAndMost(bytesOf(one.memory), bytesOf(one.memoryMax)),
+      format: formatBytes,
+      steps: byteSteps,
+    },
+    {
+      title: texts.overview.disk,
+      numbers: (item) => perTime(added(item.readBytes, item.writtenBytes), stepSeconds, 1),
+      total: (one) => t.readAndWritten(bytesOf(one.read), bytesOf(one.written)),
+      format: aSecond,
+    },
+    {
+      title: t.network,
+      numbers: (item) => perTime(added(item.receivedBytes, item.sentBytes), stepSeconds, 1),
+      total: (one) => t.receivedAndSent(bytesOf(one.received), bytesOf(one.sent)),
+      format: aSecond,
+    },
+  ]
+}
+
+function inWords(series: readonly TimeSeries[]): string {
+  return series.map(({ name, total }) => `${name}: ${total}`).join('; ')
 }
 
 function RequestsChart({
@@ -105,18 +138,17 @@ function RequestsChart({
 }) {
   const [all, errors] = [sum(requests.requests) ?? 0, sum(requests.errors) ?? 0]
   const line = (name: string, colour: string, values: readonly (number | null)[] | null, total: string) => {
-    const heights = filled(values, ofTime.times.length)
+    const heights = filled(perTime(values, ofTime.stepSeconds, 60), ofTime.times.length)
     return { name, colour, heights, values: heights, total }
   }
   const series = [
     line(t.requests, '--series-1', requests.requests, formatCount(all)),
     line(t.errors, '--bad', requests.errors, `${formatCount(errors)} (${formatShare(errors, all)})`),
   ]
-  const words = series.map(({ name, total }) => `${name}: ${total}`).join('; ')
   return (
     <TimeChart
-      title={t.requests}
-      description={t.chartLabel(t.requests, t.ranges[range], words)}
+      title={t.perMinute}
+      description={t.chartLabel(t.requests, t.ranges[range], inWords(series))}
       shape="lines"
       series={series}
       format={(value) => formatCount(value)}
