@@ -45,8 +45,9 @@ export interface MetricsWanted {
 const mostSeries = 10_000
 const schemaVersion = 1
 const hour = 3_600
+const day = 24 * hour
 /** So many series are packed in one transaction and one turn of the event loop. */
-const together = 20
+const together = 10
 
 /** `mostPages`: for tests of a disk that is full. Throws `StoreUnusableError` when the file is damaged, of another program or of a newer version. */
 export function openMetricsFile(path: string, { mostPages }: { readonly mostPages?: number } = {}): MetricsFile {
@@ -127,7 +128,7 @@ function metricsOver(file: SqliteFile): MetricsFile {
       for (;;) {
         const [oldest] = file.all<{ time: number }>('select min(time) as time from minutes where time < ?', [before])
         if (oldest?.time == null) return
-        packSome(file, oldest.time - (oldest.time % hour))
+        packSome(file, oldest.time, before)
         await turn()
       }
     },
@@ -222,44 +223,54 @@ function readSeries(file: SqliteFile, series: number, { step, from, to }: Metric
   return all.filter(({ time }) => time >= first && time < to)
 }
 
-/** Some series of an hour that is over: their minutes go into the block of the hour, and what these add up to into those of longer steps. */
-function packSome(file: SqliteFile, start: number): void {
+/** Some series of a day, as far as it is over: their minutes go into blocks, and what these add up to into those of longer steps. */
+function packSome(file: SqliteFile, from: number, before: number): void {
+  const to = Math.min(before, from - (from % day) + day)
   inTransaction(file, () => {
     const rows = file.all<{ series: number }>(
       'select distinct series from minutes where time >= ? and time < ? order by series limit ?',
-      [start, start + hour, together],
+      [from, to, together],
     )
     for (const { series } of rows) {
       const added = file
         .all<{ data: Uint8Array }>(
           'select data from minutes where time >= ? and time < ? and series = ? order by time',
-          [start, start + hour, series],
+          [from, to, series],
         )
         .flatMap(({ data }) => unpackPoints(data, 60))
-      const minutes = mergeInto(file, series, 60, start, added)
-      for (const { step } of metricSteps) if (step !== 60) mergeInto(file, series, step, start, rollUp(minutes, step))
-      file.run('delete from minutes where time >= ? and time < ? and series = ?', [start, start + hour, series])
+      const minutes = mergeAll(file, series, 60, added)
+      for (const { step } of metricSteps) if (step !== 60) mergeAll(file, series, step, rollUp(minutes, step))
+      file.run('delete from minutes where time >= ? and time < ? and series = ?', [from, to, series])
     }
   })
+}
+
+/** Answers all points of the blocks that it changed. */
+function mergeAll(
+  file: SqliteFile,
+  series: number,
+  step: MetricStep,
+  points: readonly MetricPoint[],
+): readonly MetricPoint[] {
+  const { block } = metricSteps.find((one) => one.step === step)!
+  const blocks = Map.groupBy(points, ({ time }) => time - (time % block))
+  return [...blocks].flatMap(([start, added]) => mergeInto(file, series, { step, start }, added))
 }
 
 function mergeInto(
   file: SqliteFile,
   series: number,
-  step: MetricStep,
-  time: number,
+  { step, start }: { readonly step: MetricStep; readonly start: number },
   points: readonly MetricPoint[],
 ): readonly MetricPoint[] {
-  const { block } = metricSteps.find((one) => one.step === step)!
-  const start = time - (time % block)
-  const [row] = file.all<{ data: Uint8Array }>('select data from blocks where series = ? and step = ? and start = ?', [
-    series,
-    step,
-    start,
-  ])
+  const key = [series, step, start]
+  const [row] = file.all<{ data: Uint8Array }>(
+    'select data from blocks where series = ? and step = ? and start = ?',
+    key,
+  )
   const merged = row === undefined ? points : mergePoints(unpackPoints(row.data, step), points)
   const data = packPoints(merged, step)
-  file.run('insert or replace into blocks (series, step, start, data) values (?, ?, ?, ?)', [series, step, start, data])
+  file.run('insert or replace into blocks (series, step, start, data) values (?, ?, ?, ?)', [...key, data])
   return merged
 }
 
