@@ -33,21 +33,25 @@ export interface MetricPoint {
   readonly values: MetricValues
 }
 
-/** What is kept: points of so many seconds, for so long. Of a block all points lie in one row, so that a year is read in few. */
+/**
+ * What is kept: points of so many seconds, for so long, made from those of a shorter step. Of a block all points lie in one row, so that a
+ * year is read in few.
+ */
 export const metricSteps = [
-  { step: 60, block: 3_600, kept: 86_400 },
-  { step: 300, block: 86_400, kept: 7 * 86_400 },
-  { step: 3_600, block: 7 * 86_400, kept: 366 * 86_400 },
+  { step: 60, block: 3_600, kept: 86_400, from: null },
+  { step: 300, block: 86_400, kept: 7 * 86_400, from: 60 },
+  { step: 3_600, block: 7 * 86_400, kept: 366 * 86_400, from: 60 },
+  { step: 21_600, block: 28 * 86_400, kept: 366 * 86_400, from: 3_600 },
 ] as const
 export type MetricStep = (typeof metricSteps)[number]['step']
 
-/** What can be asked for: the whole, the step of its points, and the step of those that they are made from. */
+/** What can be asked for: the whole, and the step of its points. */
 export const metricRanges = {
-  '1h': { whole: 3_600, step: 60, from: 60 },
-  '24h': { whole: 86_400, step: 60, from: 60 },
-  '7d': { whole: 7 * 86_400, step: 300, from: 300 },
-  '30d': { whole: 30 * 86_400, step: 3_600, from: 3_600 },
-  '1y': { whole: 365 * 86_400, step: 21_600, from: 3_600 },
+  '1h': { whole: 3_600, step: 60 },
+  '24h': { whole: 86_400, step: 60 },
+  '7d': { whole: 7 * 86_400, step: 300 },
+  '30d': { whole: 30 * 86_400, step: 3_600 },
+  '1y': { whole: 365 * 86_400, step: 21_600 },
 } as const
 export type MetricRange = keyof typeof metricRanges
 

@@ -43,6 +43,7 @@ export interface MetricsWanted {
 
 /** More are not written: names of workloads that come and go must not fill a disk. */
 const mostSeries = 10_000
+const mostLookUps = 2_000
 const schemaVersion = 1
 const hour = 3_600
 const day = 24 * hour
@@ -202,25 +203,59 @@ function sizeOf(path: string): number {
 }
 
 function readSeries(file: SqliteFile, series: number, { step, from, to }: MetricsWanted): readonly MetricPoint[] {
-  const { block } = metricSteps.find((one) => one.step === step)!
+  const { block } = stepOf(step)
+  const first = from - (from % step)
   const packed = file
     .all<{ data: Uint8Array }>(
       'select data from blocks where series = ? and step = ? and start > ? and start < ? order by start',
-      [series, step, from - block, to],
+      [series, step, first - block, to],
     )
     .flatMap(({ data }) => unpackPoints(data, step))
-  const first = from - (from % step)
-  // Keyed by time: the minutes are those of one hour or two.
-  const minutes = file
-    .all<{ data: Uint8Array }>('select data from minutes where time >= ? and time < ? and series = ?', [
-      first,
-      to,
-      series,
-    ])
-    .flatMap(({ data }) => unpackPoints(data, 60))
-  const recent = rollUp(minutes, step)
+  const recent = readRecent(file, series, { step, from: first, to })
   const all = recent.length === 0 ? packed : mergePoints(packed, recent)
   return all.filter(({ time }) => time >= first && time < to)
+}
+
+/** Points of which something is not packed yet. */
+function readRecent(file: SqliteFile, series: number, { step, from, to }: MetricsWanted): readonly MetricPoint[] {
+  const minutes = pendingMinutes(file, series, from, to)
+  const [oldest] = minutes
+  const source = stepOf(step).from
+  if (oldest === undefined || source === null) return minutes
+  // A long point may have hours that are packed beside the one that is not.
+  const begin = oldest.time - (oldest.time % step)
+  return rollUp(source === 60 ? minutes : readSeries(file, series, { step: source, from: begin, to }), step)
+}
+
+/** Minutes lie in the order of time, all series of one beside each other: each is looked up, instead of reading over those of all others. */
+function pendingMinutes(file: SqliteFile, series: number, from: number, to: number): readonly MetricPoint[] {
+  const edge = (which: 'min' | 'max') =>
+    file.all<{ time: number | null }>(`select ${which}(time) as time from minutes where time >= ? and time < ?`, [
+      from,
+      to,
+    ])[0]?.time ?? null
+  const [first, last] = [edge('min'), edge('max')]
+  if (first === null || last === null) return []
+  // Of a clock that was set, there may be years in between.
+  const isSparse = (last - first) / 60 > mostLookUps
+  const times = isSparse
+    ? file
+        .all<{ time: number }>('select time from minutes where time >= ? and time < ? and series = ?', [
+          from,
+          to,
+          series,
+        ])
+        .map(({ time }) => time)
+    : Array.from({ length: (last - first) / 60 + 1 }, (_, index) => first + 60 * index)
+  return times.flatMap((time) =>
+    file
+      .all<{ data: Uint8Array }>('select data from minutes where time = ? and series = ?', [time, series])
+      .flatMap(({ data }) => unpackPoints(data, 60)),
+  )
+}
+
+function stepOf(wanted: MetricStep) {
+  return metricSteps.find(({ step }) => step === wanted)!
 }
 
 /** Some series of a day, as far as it is over: their minutes go into blocks, and what these add up to into those of longer steps. */
@@ -239,7 +274,9 @@ function packSome(file: SqliteFile, from: number, before: number): void {
         )
         .flatMap(({ data }) => unpackPoints(data, 60))
       const minutes = mergeAll(file, series, 60, added)
-      for (const { step } of metricSteps) if (step !== 60) mergeAll(file, series, step, rollUp(minutes, step))
+      mergeAll(file, series, 300, rollUp(minutes, 300))
+      const hours = mergeAll(file, series, 3_600, rollUp(minutes, 3_600))
+      mergeAll(file, series, 21_600, rollUp(hours, 21_600))
       file.run('delete from minutes where time >= ? and time < ? and series = ?', [from, to, series])
     }
   })
@@ -252,7 +289,7 @@ function mergeAll(
   step: MetricStep,
   points: readonly MetricPoint[],
 ): readonly MetricPoint[] {
-  const { block } = metricSteps.find((one) => one.step === step)!
+  const { block } = stepOf(step)
   const blocks = Map.groupBy(points, ({ time }) => time - (time % block))
   return [...blocks].flatMap(([start, added]) => mergeInto(file, series, { step, start }, added))
 }

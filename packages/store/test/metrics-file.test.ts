@@ -80,6 +80,14 @@ test('minutes are read as they were written, before and after their hour is pack
     [begin + 2 * hour, 125],
   ])
   assert.deepEqual([...(await file.read('p1', { ...wanted, workload: 'other' })).keys()], [])
+  // Made of hours that are packed and of the one that is not.
+  const half = (await file.read('p1', { step: 21_600, from: begin, to: begin + day })).get('node')
+  assert.deepEqual(
+    half?.map(({ time, values }) => [time, ...values.slice(0, 2)]),
+    [[begin, Math.round((29 + 90 + 125) / 3), 129]],
+  )
+  await file.pack(begin + day)
+  assert.deepEqual((await file.read('p1', { step: 21_600, from: begin, to: begin + day })).get('node'), half)
 })
 
 test('a clock that goes back writes over what it wrote, also into an hour that is packed', async (t) => {

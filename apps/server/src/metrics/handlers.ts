@@ -31,11 +31,11 @@ export function metricsHandlers(deps: MetricsDeps): Pick<Handlers, 'getProjectMe
     getProjectMetrics: async ({ params, query }) => {
       const row = await store.projects.find(params.id)
       if (row === null) throw new ProblemError('not_found', `There is no project "${params.id}".`)
-      const { whole, step, from: source } = metricRanges[query.range]
+      const { whole, step } = metricRanges[query.range]
       // The step that is running is the last one.
       const to = (Math.floor(now().getTime() / 1000 / step) + 1) * step
       const from = to - whole
-      const wanted = { step: source, from, to, workload: query.workload }
+      const wanted = { step, from, to, workload: query.workload }
       const found = await metrics.history.read(row.id, wanted).catch((error: unknown) => {
         throw notReadable(error)
       })
@@ -99,6 +99,7 @@ function metricsView(found: ReadonlyMap<string, readonly MetricPoint[]>, grid: G
 
 /** A column with a value for each step; null when it has none at all. */
 function seriesIn(points: readonly MetricPoint[], { from, step, count }: Grid) {
+  // Points of the shortest step do not say their maxima.
   const rolled = rollUp(points, step)
   return (column: MetricColumn, shown: (value: number) => number = Number): (number | null)[] | null => {
     const index = metricColumns.indexOf(column)
