@@ -267,17 +267,12 @@ function packSome(file: SqliteFile, from: number, before: number): void {
       [from, to, together],
     )
     for (const { series } of rows) {
-      const added = file
-        .all<{ data: Uint8Array }>(
-          'select data from minutes where time >= ? and time < ? and series = ? order by time',
-          [from, to, series],
-        )
-        .flatMap(({ data }) => unpackPoints(data, 60))
+      const added = pendingMinutes(file, series, from, to)
       const minutes = mergeAll(file, series, 60, added)
       mergeAll(file, series, 300, rollUp(minutes, 300))
       const hours = mergeAll(file, series, 3_600, rollUp(minutes, 3_600))
       mergeAll(file, series, 21_600, rollUp(hours, 21_600))
-      file.run('delete from minutes where time >= ? and time < ? and series = ?', [from, to, series])
+      for (const { time } of added) file.run('delete from minutes where time = ? and series = ?', [time, series])
     }
   })
 }
