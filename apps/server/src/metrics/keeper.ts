@@ -36,7 +36,7 @@ export function openMetricsKeeper(options: MetricsKeeperOptions): MetricsKeeper 
   const { store, now, ready, onError, steady = () => performance.now() / 1000 } = options
   const life = new AbortController()
   const history = openHistory(options.file, onError)
-  const read = createReadings(options)
+  const read = createReadings({ ...options, signal: life.signal })
   const pointsOf = createPoints()
   const clock = createClock()
   let tidying = Promise.resolve()
@@ -70,10 +70,13 @@ export function openMetricsKeeper(options: MetricsKeeperOptions): MetricsKeeper 
         .then((first) => void pointsOf(first, 0))
         .catch(() => undefined)
     while (!life.signal.aborted) {
-      const rest = 60_000 - (now().getTime() % 60_000)
+      // A little after it: timers may be early, and a minute has one look.
+      const rest = 60_050 - (now().getTime() % 60_000)
       await delay(rest, undefined, { signal: life.signal, ref: false }).catch(() => undefined)
       if (life.signal.aborted) return
-      await look().catch((error: unknown) => onError(error, 'reading what workloads use'))
+      await look().catch((error: unknown) => {
+        if (!life.signal.aborted) onError(error, 'reading what workloads use')
+      })
     }
   }
   // Projects that cannot be found are told of elsewhere.

@@ -15,6 +15,8 @@ export interface ReadingsDeps {
   readonly engine: Pick<Engine, 'readings'>
   /** Null where the settings want no proxy. */
   readonly keeper: Pick<ProxyKeeper, 'totals'> | null
+  /** Ends a reading that is under way. */
+  readonly signal?: AbortSignal
   /** Seconds, on a clock that only goes forward. */
   readonly steady?: () => number
 }
@@ -22,10 +24,16 @@ export interface ReadingsDeps {
 /** Reads at most once in so many seconds, however many ask: several may scrape one service. */
 const freshSeconds = 5
 
-export function createReadings({ engine, keeper, steady = () => performance.now() / 1000 }: ReadingsDeps) {
+export function createReadings({
+  engine,
+  keeper,
+  signal: life,
+  steady = () => performance.now() / 1000,
+}: ReadingsDeps) {
   let last: { readonly at: number; readonly read: Promise<ReadAll> } | null = null
   const readAll = async (): Promise<ReadAll> => {
-    const signal = AbortSignal.timeout(30_000)
+    const limit = AbortSignal.timeout(30_000)
+    const signal = life === undefined ? limit : AbortSignal.any([limit, life])
     const requests = keeper === null ? null : ((await keeper.totals()) ?? null)
     const workloads = await engine.readings(signal)
     return { at: steady(), workloads, requests }
