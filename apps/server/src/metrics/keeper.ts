@@ -28,7 +28,7 @@ export interface MetricsKeeper {
 
 /** A look that comes so late belongs to the minute that it comes in. */
 const lateSeconds = 30
-/** Clocks that went on by themselves in between have jumped, and what is too old is not known before an hour has passed. */
+/** How far an hour on the wall may be from an hour that passed: beyond, the clock was set, and what is too old is not known. */
 const evenSeconds = 600
 
 /** Writes once a minute what runs has used. A service that was killed, asleep or away has a gap, and no wrong numbers. */
