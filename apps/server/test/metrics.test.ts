@@ -290,7 +290,6 @@ test('the dashboard and the document name what is exported, and the document all
       history: () => ({ bytes: 0, fault: null, damaged: null }),
     },
   )
-  const endings = { counter: '_total', info: '_info', gauge: '' } as const
   const exported = families.map(({ name, type }) => name + endings[type])
   const namedIn = (text: string) => new Set(text.match(/\b(stackquay|process)_[a-z_]+\b/g))
   assert.deepEqual([...namedIn(docs('metrics.md'))].sort(), exported.toSorted())
@@ -331,7 +330,7 @@ function read(text: string, format: 'text' | 'openmetrics'): ReadonlyMap<string,
   const found = new Map<string, Record<string, string>[]>()
   const families = new Set<string>()
   const seen = new Set<string>()
-  let family: { readonly name: string; type: string } | null = null
+  let family = null as { readonly name: string; type: string } | null
   for (const line of text
     .replace(/# EOF\n$/, '')
     .trimEnd()
@@ -352,7 +351,7 @@ function read(text: string, format: 'text' | 'openmetrics'): ReadonlyMap<string,
     const sample = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line)
     assert.ok(sample !== null && family !== null, line)
     const [, name = '', labels = '', value = ''] = sample
-    const ending = format === 'text' ? '' : ({ counter: '_total', info: '_info', gauge: '' }[family.type] ?? '?')
+    const ending: string = format === 'text' ? '' : (endings[family.type] ?? '?')
     assert.equal(name, family.name + ending, line)
     assert.ok(Number.isFinite(Number(value)), line)
     assert.ok(!seen.has(name + labels), `${line} comes twice`)
@@ -361,6 +360,8 @@ function read(text: string, format: 'text' | 'openmetrics'): ReadonlyMap<string,
   }
   return found
 }
+
+const endings: Readonly<Record<string, string>> = { counter: '_total', info: '_info', gauge: '' }
 
 function labelsOf(text: string): Record<string, string> {
   const labels: Record<string, string> = {}

@@ -38,7 +38,7 @@ test('no name ends its label or its line', () => {
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     assert.equal(lines.length, 1, JSON.stringify(name))
     const quoted = /^cpu_seconds_total\{name="((?:[^"\\\n]|\\["\\n])*)"\} 1$/.exec(lines[0]!)?.[1]
-    assert.ok(quoted !== undefined, lines[0])
+    assert.ok(quoted !== undefined, lines[0]!)
     const read = quoted.replace(/\\(["\\n])/g, (_, character) => (character === 'n' ? '\n' : character))
     assert.equal(read, name.toWellFormed())
   }
