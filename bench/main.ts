@@ -27,6 +27,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   backups: () => import('./backups.ts'),
   'database-browser': () => import('./database-browser.ts'),
   ssh: () => import('./ssh.ts'),
+  metrics: () => import('./metrics.ts'),
   docker: () => import('./docker.ts'),
 }
 

@@ -3,9 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { ProjectView } from '@stackquay/contract'
+import { openMetricsFile } from '@stackquay/store'
 import { type Browser, launchBrowser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
-import { assertAccessible, logIn, makeUser, openPage, textOf } from './support/page.ts'
+import { assertAccessible, assertLooks, logIn, makeUser, openPage, textOf } from './support/page.ts'
 import { admin, type Service, startService, until } from './support/service.ts'
 
 const project = 'harbour'
@@ -110,6 +111,32 @@ describe('logs, actions, tests, terminals and webhooks on the page', () => {
         page.getByRole('menuitem', { name: 'Text' }).click(),
       ])
       assert.match(await textOf(await download.createReadStream()), /Serving /)
+    })
+  })
+
+  describe('usage', () => {
+    it('shows what workloads used over a day and a year, in pictures, in words and as a table', {
+      timeout: 90_000,
+    }, async () => {
+      const { id } = (await service.client.call('getProject', { params: { id: project } })) as ProjectView
+      await rememberUsage(join(service.home, 'metrics.db'), id)
+      await open(at(''))
+      await page.getByRole('radio', { name: '24 h' }).check()
+      const day = page.getByRole('img', {
+        name: /^CPU over the last 24 hours\. node: .*worker: 5\.0 %, at most 5\.0 %/,
+      })
+      await day.waitFor()
+      await page.getByRole('img', { name: /^Requests over the last 24 hours\. Requests: .*5xx responses: / }).waitFor()
+      await page.getByText('As a table').click()
+      await page.getByRole('row', { name: /^worker 5\.0 % 5\.0 % 50 MB 50 MB – – – –$/ }).waitFor()
+      await assertLooks(page, 'usage of a day')
+      await page.getByRole('radio', { name: '1 y' }).check()
+      await page.getByRole('img', { name: /^Memory over the last year\. node: / }).waitFor()
+      await assertLooks(page, 'usage of a year')
+      await page.reload()
+      await page.getByRole('img', { name: /^Memory over the last year\. node: / }).waitFor()
+      await page.getByRole('radio', { name: 'Live' }).check()
+      await page.getByRole('img', { name: /^CPU of each workload over the last minutes/ }).waitFor()
     })
   })
 
@@ -408,4 +435,26 @@ async function allLines(page: Page): Promise<readonly string[]> {
     last = (await log.evaluate((node, one) => Math.floor(node.scrollHeight / one), height)) - 1
   }
   return [...lines].sort(([one], [other]) => one - other).map(([, text]) => text)
+}
+
+/** As if the service had measured for months: minutes of a day with a gap, and before that one minute of every sixth hour. */
+async function rememberUsage(file: string, id: string): Promise<void> {
+  const metrics = openMetricsFile(file)
+  const now = Math.floor(Date.now() / 60_000) * 60
+  const pointsAt = (time: number) => {
+    const wave = Math.round(3000 + 2500 * Math.sin(time / 9000))
+    const node = [wave, null, 80e6 + 4000 * wave, null, 5000, 90_000, null, null, null, null, null]
+    const worker = [500, null, 50 * 1024 ** 2, null, null, null, null, null, null, null, null]
+    const requests = [null, null, null, null, null, null, null, null, wave, wave > 5000 ? 40 : 0, 20 * wave]
+    return [
+      { project: id, workload: 'node', time, values: node },
+      { project: id, workload: 'worker', time, values: worker },
+      { project: id, workload: '', time, values: requests },
+    ]
+  }
+  for (let hours = 300 * 24; hours > 24; hours -= 6) metrics.write(pointsAt(now - hours * 3600))
+  for (let minutes = 24 * 60; minutes > 0; minutes -= 1)
+    if (minutes < 500 || minutes > 700) metrics.write(pointsAt(now - minutes * 60))
+  await metrics.pack(now)
+  metrics.close()
 }

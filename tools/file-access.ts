@@ -67,6 +67,8 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/isolation/provision.ts', why: '/proc' },
   { path: 'apps/server/src/isolation/system-users.ts', why: '/etc/passwd; whose processes run, in /proc' },
   { path: 'apps/server/src/isolation/user-homes.ts', why: 'links in `run-home`, which is ours' },
+  { path: 'apps/server/src/metrics/families.ts', why: 'the free room of the home; /proc' },
+  { path: 'apps/server/src/metrics/history.ts', why: '`metrics.db` in the home' },
   { path: 'apps/server/src/network/providers/program-on-path.ts', why: 'programs on the PATH of the service' },
   { path: 'apps/server/src/ports/', why: 'the note of who holds the ports, in the home; /proc' },
   { path: 'apps/server/src/catalogue/container-facts.ts', why: 'Dockerfiles of the installation, and `toolchains`' },
@@ -124,6 +126,7 @@ export const fileAccess: readonly FileAccess[] = [
   // Docker.
   { path: 'packages/engines/src/docker/certificates.ts', why: 'certificates of the machine' },
   { path: 'packages/engines/src/docker/cgroup.ts', why: 'cgroups of the machine' },
+  { path: 'packages/engines/src/docker/network-usage.ts', why: '/proc' },
   { path: 'packages/engines/src/docker/commands/exec-beside.ts', why: '/proc' },
   { path: 'packages/engines/src/docker/asides.ts', why: 'makes folders in `data` of the home' },
   { path: 'packages/engines/src/docker/commands/index.ts', why: home },

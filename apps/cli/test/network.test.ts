@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { AccessEntry, Domain, ProxyRules, Share, Traffic } from '@stackquay/contract'
+import type { AccessEntry, Domain, Metrics, ProxyRules, Share, Traffic } from '@stackquay/contract'
 import pc from 'picocolors'
 import { qrCode } from '../src/network/qr-code.ts'
 import { bar } from '../src/network/traffic-text.ts'
@@ -377,6 +377,42 @@ test('against a stand-in: traffic shows sums, statuses and how requests were spr
   assert.match(stdout, /4xx +8 +8\.0 %/)
   assert.match(stdout, /\n ▂█\n2026-01-01 08:00 +2026-01-01 08:02 UTC\n$/)
   assert.equal((await stq(['traffic', 'shop', '--range', '2y'], { url: service.url })).code, 2)
+})
+
+test('against a stand-in: stats shows means and peaks of each workload, what was not measured as such, and requests', async () => {
+  const metrics: Metrics = {
+    from: '2026-01-01T08:00:00.000Z',
+    stepSeconds: 300,
+    items: [
+      {
+        workload: 'node',
+        cpu: [0.1, null, 0.3],
+        cpuMax: [0.2, null, 1.5],
+        memoryBytes: [20e6, null, 40e6],
+        memoryMaxBytes: [30e6, null, 50e6],
+        readBytes: [1e6, null, 2e6],
+        writtenBytes: [0, null, 0],
+        receivedBytes: null,
+        sentBytes: null,
+      },
+    ],
+    requests: { requests: [10, null, 90], errors: [0, null, 5], seconds: [0.1, null, 0.2] },
+  }
+  let answer: Metrics = metrics
+  await using service = await standIn({ 'GET /projects/shop/metrics': () => answer })
+  const { url } = service
+  const { code, stdout } = await stq(['stats', 'shop', '--range', '7d', '-w', 'node'], { url })
+  assert.equal(code, 0)
+  assert.deepEqual(Object.fromEntries(service.calls[0]!.query), { range: '7d', workload: 'node' })
+  assert.match(stdout, /^WORKLOAD .*\nnode +20 % +150 % +30 MB +50 MB +3\.0 MB \/ 0 bytes +▂ █\n/)
+  assert.match(
+    stdout,
+    /From 2026-01-01 08:00 UTC, 3 steps of 5 minutes\.\n\n100 requests, 5 answered with 5xx \(5\.0 %\)\n▁ █\n$/,
+  )
+  assert.deepEqual(JSON.parse((await stq(['stats', 'shop', '--json'], { url })).stdout), metrics)
+  answer = { ...metrics, items: [], requests: null }
+  assert.match((await stq(['stats', 'shop'], { url })).stdout, /^Nothing was measured in this time\./)
+  assert.equal((await stq(['stats', 'shop', '--range', '2y'], { url })).code, 2)
 })
 
 test('a bar puts neighbours together where there are more of them than columns', () => {

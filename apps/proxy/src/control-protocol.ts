@@ -1,3 +1,4 @@
+import type { TotalsOfProject } from './access/totals.ts'
 import type { ListenAddress } from './listen-address.ts'
 import type { UseOfProject } from './project-use.ts'
 
@@ -40,6 +41,11 @@ export interface FlightsAnswer {
 /** `GET /uses` on the control socket: of the projects that were used since the proxy began. */
 export interface UsesAnswer {
   readonly projects: readonly UseOfProject[]
+}
+
+/** `GET /totals` on the control socket: of the projects that were requested since the proxy began, a second ago or earlier. */
+export interface TotalsAnswer {
+  readonly projects: readonly TotalsOfProject[]
 }
 
 /** The answer to a refused command. */

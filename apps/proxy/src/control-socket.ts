@@ -14,7 +14,7 @@ import {
   type ViewersAnswer,
 } from './access/queries.ts'
 import { type Code, CodeError, parseCode } from './codes.ts'
-import type { ControlProblem, FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
+import type { ControlProblem, FlightsAnswer, ProxyStatus, TotalsAnswer, UsesAnswer } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
 import { createServer } from './node-http.ts'
 import { parseRouteChanges, type RouteChanges, StaleRoutesError } from './route-changes.ts'
@@ -34,6 +34,8 @@ export interface Commands {
   flights(host: string, port: number): Promise<FlightsAnswer>
   /** How projects were used, in all processes. */
   uses(): Promise<UsesAnswer>
+  /** What was counted of projects. */
+  totals(): Promise<TotalsAnswer>
   /** For which projects requests wait that they wake; of those that were not told before `after`, in so many milliseconds. */
   wanted(after: number, within: number): Promise<WantedAnswer>
   /** Resolves when it can be redeemed, in whichever process. */
@@ -129,6 +131,7 @@ const readings: Readonly<Record<string, Reading>> = {
     return commands.flights(parameters.get('host') ?? '127.0.0.1', port)
   },
   'GET /uses': (commands) => commands.uses(),
+  'GET /totals': (commands) => commands.totals(),
   'GET /wanted': (commands, parameters) => {
     const [after, seconds] = [Number(parameters.get('after') ?? 0), Number(parameters.get('seconds') ?? 0)]
     if (!Number.isSafeInteger(after) || !(seconds >= 0 && seconds <= 60)) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
 import type { Code } from './codes.ts'
-import type { ControlProblem, FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
+import type { ControlProblem, FlightsAnswer, ProxyStatus, TotalsAnswer, UsesAnswer } from './control-protocol.ts'
 import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
 import { Agent, request } from './node-http.ts'
 import type { RouteChanges } from './route-changes.ts'
@@ -15,7 +15,7 @@ import { proxyVersion } from './version.ts'
 import type { WantedAnswer } from './wanted.ts'
 import { memoryFlags, program } from './workers/program.ts'
 
-export type { FlightsAnswer, ProxyStatus, UsesAnswer } from './control-protocol.ts'
+export type { FlightsAnswer, ProxyStatus, TotalsAnswer, UsesAnswer } from './control-protocol.ts'
 export type { ProxyUser } from './launch-as.ts'
 
 /** A running proxy, seen from the control plane. */
@@ -29,6 +29,8 @@ export interface ProxyControl {
   flights(host: string, port: number): Promise<FlightsAnswer>
   /** How projects were used since the proxy began. Undefined when it does not run. */
   uses(): Promise<UsesAnswer | undefined>
+  /** What was counted of projects since the proxy began. Undefined when it does not run. */
+  totals(): Promise<TotalsAnswer | undefined>
   /**
    * Waits until requests wait for a project to wake that was not told before `after`, at most so many seconds. Undefined when no proxy
    * runs.
@@ -88,6 +90,7 @@ export function createProxyControl(home: string): ProxyControl {
       )
     },
     uses: async () => (await ask(socket, 'GET', '/uses')) as UsesAnswer | undefined,
+    totals: async () => (await ask(socket, 'GET', '/totals')) as TotalsAnswer | undefined,
     async wanted(after, seconds, signal) {
       const path = `/wanted?${new URLSearchParams({ after: String(after), seconds: String(seconds) })}`
       const patience = { timeout: seconds * 1_000 + 10_000, signal }

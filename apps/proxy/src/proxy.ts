@@ -166,6 +166,7 @@ function commandsOf(
       return { requests: here.requests + there.requests, tunnels: here.tunnels + there.tunnels }
     },
     uses: async () => ({ projects: joinUses([serving.uses(), await pool.uses()]) }),
+    totals: async () => ({ projects: access.totals() }),
     wanted: wanted.next,
     addCode: async (code) => codes.add(code),
     access: access.list,

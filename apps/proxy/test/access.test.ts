@@ -524,8 +524,12 @@ test('requests through the proxy are in its log and its statistics, over the con
   const traffic = await control.traffic('prj_shop', { from: now - 600, to: now + 120, step: 60 })
   assert.equal(traffic.total.requests, 2)
   assert.equal(traffic.total.status4xx, 1)
+  const [counted, ...others] = (await control.totals())!.projects
+  assert.deepEqual([counted?.project, counted?.classes, others], ['prj_shop', [0, 1, 0, 1, 0], []])
+  assert.ok(counted!.seconds > 0 && counted!.seconds < 60 && counted!.bytes >= 5)
   assert.deepEqual((await control.viewers('prj_shop', 'shr_none')).items, [])
   await assert.rejects(control.access('../x', {}), { code: 'query_invalid' })
   await control.forgetAccess('prj_shop')
   assert.deepEqual((await control.access('prj_shop', {})).items, [])
+  assert.deepEqual(await control.totals(), { projects: [] })
 })

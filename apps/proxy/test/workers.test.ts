@@ -136,6 +136,7 @@ test('status, flights and the access log are those of all processes together', a
   const now = Math.floor(Date.now() / 60_000) * 60
   const { total } = await control.traffic('prj_shop', { from: now - 300, to: now + 60, step: 60 })
   assert.equal(total.requests, 30)
+  assert.equal((await control.totals())!.projects[0]?.classes[1], 30)
 })
 
 test('WebSockets live in whichever process took them, are counted, and end with a shutdown', async (t) => {

@@ -13,6 +13,7 @@ import { openDeploys } from './app/deploys.ts'
 import { openFiles } from './app/files.ts'
 import { openHttp } from './app/http.ts'
 import { openInstance } from './app/instance.ts'
+import { openMetrics } from './app/metrics.ts'
 import { openOperations } from './app/operations.ts'
 import { openKnownProjects } from './app/projects.ts'
 import { openResolving } from './app/resolving.ts'
@@ -106,12 +107,14 @@ export async function createApp(options: AppOptions): Promise<App> {
   const deploys = openDeploys({ instance, resolving, projects, changing, operations, resumption }, context)
   const branches = openBranches({ instance, resolving, projects, operations, resumption }, context)
   const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
+  const metrics = openMetrics({ instance, projects, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
 
-  const parts = { ...operating, sharing, access, resumption, dispatcher, ports, sockets, trash, files, deploys, ssh }
+  const observed = { ...operating, metrics, sharing, access, resumption, dispatcher }
+  const parts = { ...observed, ports, sockets, trash, files, deploys, ssh }
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
@@ -126,13 +129,10 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await Promise.all([http.close(), ssh.close()])
-        const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping]
+        const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping, metrics]
         await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
-        await dispatcher.close()
-        await commands.runs.close()
-        await orchestrator.close()
-        await workers.close()
+        for (const part of [dispatcher, commands.runs, orchestrator, workers]) await part.close()
         await projects.settled()
         life.abort()
         await Promise.all([isolation.portWalls?.close(), isolation.users?.close()])

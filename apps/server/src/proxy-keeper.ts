@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { ensureProxy, type ProxyControl, ProxyError, type UsesAnswer } from '@stackquay/proxy/control'
+import {
+  ensureProxy,
+  type ProxyControl,
+  ProxyError,
+  type TotalsAnswer,
+  type UsesAnswer,
+} from '@stackquay/proxy/control'
 import type { Config } from './config.ts'
 import { addressText } from './ports/held-addresses.ts'
 import type { Publication } from './projects/routes.ts'
@@ -19,6 +25,8 @@ export interface ProxyKeeper {
   flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
   /** How projects were used through the proxy since it began; undefined when it does not say. */
   uses(): Promise<UsesAnswer['projects'] | undefined>
+  /** What it counted of projects since it began; undefined when it does not say. */
+  totals(): Promise<TotalsAnswer['projects'] | undefined>
   close(): void
 }
 
@@ -108,6 +116,7 @@ export function createProxyKeeper(options: {
     },
     flights: async (host, port) => control?.flights(host, port).catch(() => undefined),
     uses: async () => (await control?.uses().catch(() => undefined))?.projects,
+    totals: async () => (await control?.totals().catch(() => undefined))?.projects,
     close: () => clearInterval(timer),
   }
 }

@@ -28,8 +28,8 @@ test('no operation that a token may use is left unsaid', () => {
 })
 
 test('a token for chosen projects never creates projects or reads the audit log, and each power has words', () => {
-  assert.deepEqual(powersOf('admin', true).mayNot, ['create', 'oversee', 'tidy', 'archive', 'notify'])
+  assert.deepEqual(powersOf('admin', true).mayNot, ['monitor', 'create', 'oversee', 'tidy', 'archive', 'notify'])
   assert.deepEqual(powersOf('admin', false).mayNot, [])
-  assert.deepEqual(powersOf('read', false).may, ['see', 'logs'])
+  assert.deepEqual(powersOf('read', false).may, ['see', 'logs', 'monitor'])
   for (const [id] of entries) assert.ok(en.tokens.powers[id].length > 5)
 })

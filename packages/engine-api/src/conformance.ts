@@ -518,8 +518,15 @@ export function engineConformance(name: string, makeHarness: () => Promise<Harne
       assert.ok(first !== undefined && first.memoryBytes > 0 && first.processes > 0)
       const [second] = await talk.engine.stats(talk.project, talk.signal)
       assert.ok(second !== undefined && second.cpu !== null && second.cpu >= 0)
+      const reading = async () =>
+        (await talk.engine.readings(talk.signal)).find(({ ref }) => ref.workload === workload.ref.workload)
+      const read = await reading()
+      assert.ok(read !== undefined && read.memoryBytes > 0 && read.processes > 0 && read.cpuSeconds >= 0)
+      const later = await reading()
+      assert.ok(later !== undefined && later.run === read.run && later.cpuSeconds >= read.cpuSeconds)
       await talk.remove(workload)
       assert.deepEqual(await talk.engine.stats(talk.project, talk.signal), [])
+      assert.equal(await reading(), undefined)
     })
 
     test('nothing is left running after everything was removed', async () => {

@@ -1,7 +1,7 @@
 import type { Change, Step } from './change.ts'
 import type { Commands } from './commands.ts'
 import type { CopyDataOptions, CopyMethod, DataCopied, DataRef } from './copy-data.ts'
-import type { EngineEvent, LogBatch, LogLine, LogOptions, Observed, Sample } from './observed.ts'
+import type { EngineEvent, LogBatch, LogLine, LogOptions, Observed, Reading, Sample } from './observed.ts'
 import type { PipedBytes } from './piped-bytes.ts'
 import type { Toolchain, ToolchainQuery } from './toolchain.ts'
 import type { SecretRef } from './value.ts'
@@ -39,6 +39,8 @@ export interface Engine {
   removeLogs(project: string, signal: AbortSignal): Promise<void>
   /** One sample for each running workload of a project. CPU is measured since the caller's previous call for that project. */
   stats(project: string, signal: AbortSignal): Promise<readonly Sample[]>
+  /** One reading for each running workload of all projects, at little cost: of what does not run, nothing is looked at. */
+  readings(signal: AbortSignal): Promise<readonly Reading[]>
   /** Where the proxy reaches a port of a workload that runs; null while it does not run. */
   address(ref: WorkloadRef, port: string): Promise<{ readonly host: string; readonly port: number } | null>
   /** Which program has a port of this machine right now, for error texts and leases; null when it is free. */

@@ -8,7 +8,15 @@ import { createFakeEvents } from './fake-events.ts'
 import { createFakeFaults, type FakeFaults } from './fake-faults.ts'
 import { printLine, readFakeLog } from './fake-logs.ts'
 import { createFakeMachine, type FakeMachine, keyOf } from './fake-machine.ts'
-import { addressOf, hasRequiredFiles, observedWorkloads, ownerOf, projectsOn, samplesOf } from './fake-observations.ts'
+import {
+  addressOf,
+  hasRequiredFiles,
+  observedWorkloads,
+  ownerOf,
+  projectsOn,
+  readingsOf,
+  samplesOf,
+} from './fake-observations.ts'
 import { endWorkload } from './fake-start.ts'
 import { applyFakeStep } from './fake-steps.ts'
 import type { FakeWorld } from './fake-world.ts'
@@ -103,6 +111,7 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       for (const id of machine.logs.keys()) if (id.startsWith(`${project}/`)) machine.logs.delete(id)
     },
     stats: async (project) => samplesOf(machine, project, now()),
+    readings: async () => readingsOf(machine, now()),
     address: async (ref, port) => addressOf(machine, ref, port),
     portOwner: async (port) => ownerOf(machine, port),
     dataNames: async (project) => dataOf(machine, project).map(({ name }) => name),

@@ -1,6 +1,6 @@
 import type { PortOwner } from './engine.ts'
 import { type FakeMachine, type FakeWorkload, keyOf } from './fake-machine.ts'
-import type { Observed, Sample } from './observed.ts'
+import type { Observed, Reading, Sample } from './observed.ts'
 import type { Workload, WorkloadRef } from './workload.ts'
 
 export function observedWorkloads(machine: FakeMachine, project: string): readonly Observed[] {
@@ -55,6 +55,23 @@ export function samplesOf(machine: FakeMachine, project: string, time: string): 
       processes: 1,
       readBytes: null,
       writtenBytes: null,
+    }))
+}
+
+/** One second of CPU for each second that it runs. */
+export function readingsOf(machine: FakeMachine, now: string): readonly Reading[] {
+  return [...machine.workloads.values()]
+    .filter(({ state }) => state === 'running')
+    .map(({ workload, pid, since }) => ({
+      ref: workload.ref,
+      run: String(pid),
+      cpuSeconds: Math.max(0, Date.parse(now) - Date.parse(since)) / 1000,
+      memoryBytes: 1 << 20,
+      processes: 1,
+      readBytes: null,
+      writtenBytes: null,
+      receivedBytes: null,
+      sentBytes: null,
     }))
 }
 

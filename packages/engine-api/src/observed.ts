@@ -125,6 +125,22 @@ export interface LogOptions {
   readonly follow?: boolean
 }
 
+/** What the run of a workload has used up to now. Counters grow while the run lasts; those of the next run begin anew. */
+export interface Reading {
+  readonly ref: WorkloadRef
+  /** Equal for the same run. */
+  readonly run: string
+  readonly cpuSeconds: number
+  readonly memoryBytes: number
+  readonly processes: number
+  /** From and to disks; null where the engine does not know, as below. */
+  readonly readBytes: number | null
+  readonly writtenBytes: number | null
+  /** Over networks of its own. */
+  readonly receivedBytes: number | null
+  readonly sentBytes: number | null
+}
+
 export interface Sample {
   readonly ref: WorkloadRef
   /** RFC 3339 UTC. */

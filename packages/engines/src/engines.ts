@@ -65,6 +65,8 @@ export function createEngines({ engines, engineOf }: EnginesOptions): Engines {
       known.forget(project)
     },
     stats: (project, signal) => choice.ask(project, (engine) => engine.stats(project, signal)),
+    readings: async (signal) =>
+      (await Promise.all(engines.map((engine) => engine.readings(signal).catch(orNothing)))).flat(),
     address: async (ref: WorkloadRef, port) => (await choice.ownOrFirst(ref.project)).address(ref, port),
     portOwner: (port, signal) => findPortOwner(engines, ofMachine, port, signal),
     dataNames: (project, signal) => choice.ask(project, (engine) => engine.dataNames(project, signal)),

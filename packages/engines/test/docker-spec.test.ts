@@ -8,6 +8,7 @@ import { withReason } from '../src/docker/exit.ts'
 import { registryOf } from '../src/docker/images.ts'
 import { isManaged, objectName } from '../src/docker/labels.ts'
 import { momentBeforeStart } from '../src/docker/logs/container-output.ts'
+import { parseNetworks } from '../src/docker/network-usage.ts'
 import { pullProgress } from '../src/docker/pull-progress.ts'
 
 const daemon = { instance: 'abc' } as Daemon
@@ -180,4 +181,13 @@ test('that memory was the reason of an end is waited for a moment, and only then
   const none = async () => assert.fail('nothing to wait for')
   assert.equal(await withReason(ended, none), ended)
   assert.equal(await withReason(killed, none, AbortSignal.abort()), killed)
+})
+
+test('bytes of a container are those of all its interfaces but the loopback', () => {
+  const head =
+    'Inter-|   Receive                |  Transmit\n face |bytes packets errs drop fifo frame compressed multicast|bytes packets\n'
+  const lines =
+    '    lo: 999 1 0 0 0 0 0 0 999 1 0 0 0 0 0 0\n  eth0:1500 3 0 0 0 0 0 0 700 4 0 0 0 0 0 0\neth1: 20 1 0 0 0 0 0 0 30 1 0 0 0 0 0 0\n'
+  assert.deepEqual(parseNetworks(head + lines), { receivedBytes: 1520, sentBytes: 730 })
+  assert.deepEqual(parseNetworks(head), { receivedBytes: null, sentBytes: null })
 })

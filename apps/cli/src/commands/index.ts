@@ -81,6 +81,7 @@ export const commandEntries: readonly CommandEntry[] = [
     () => import('./images.ts'),
   ),
   entry('Run', 'logs', '[project]', 'read or follow its logs', () => import('./logs.ts')),
+  entry('Run', 'stats', '[project]', 'show what its workloads used over time', () => import('./stats.ts')),
   entry(
     'Run',
     'run',

@@ -15,6 +15,7 @@ import {
 import { readNewest } from './read-log.ts'
 import { createScheduler } from './scheduler.ts'
 import { dropOlder } from './segments.ts'
+import type { TotalsOfProject } from './totals.ts'
 import { dropOldTraffic, readTraffic } from './traffic.ts'
 import { createViewers } from './viewers.ts'
 import { createWriteAhead, recoverWriteAhead, type WriteAhead } from './write-ahead.ts'
@@ -32,6 +33,8 @@ export interface AccessLog {
   list(project: string, query: AccessQuery): Promise<AccessPage>
   traffic(project: string, query: TrafficQuery): Promise<TrafficAnswer>
   viewers(project: string, share: string): Promise<ViewersAnswer>
+  /** What was counted of projects since this began. */
+  totals(): readonly TotalsOfProject[]
   /** Of a project that is deleted. Not there is fine. */
   forget(project: string): Promise<void>
   /** Drops what is too old, and what belongs to projects that no table has had for a day. */
@@ -105,13 +108,12 @@ export function createAccessLog(options: AccessLogOptions): AccessLog {
       const time = now()
       added(buffer.add(project, lineOf(note, time), time, status, seconds, bytes), 1)
     },
-    record(lines) {
-      added(buffer.addLines(lines), lines.facts.length / factsOfLine)
-    },
+    record: (lines) => added(buffer.addLines(lines), lines.facts.length / factsOfLine),
     async list(project, query) {
       await written(project)
       return readNewest(logs.folderOf(project), query)
     },
+    totals: logs.totals,
     async traffic(project, query) {
       await written(project)
       // Not while a minute is on its way from memory to its file.

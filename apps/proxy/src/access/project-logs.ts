@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createMinutes, type Minutes, minuteOf } from './minutes.ts'
 import { isProjectId } from './queries.ts'
 import { createSegments, type Segments } from './segments.ts'
+import { createTotals, type Totals, type TotalsOfProject } from './totals.ts'
 import { appendMinutes } from './traffic.ts'
 import type { Batch, Scratch } from './write-buffer.ts'
 
@@ -14,6 +15,8 @@ export interface ProjectLogs {
   writeLines(batch: Batch, project: string, scratch: Scratch): Promise<void>
   /** Minutes that are not in their file yet. */
   waitingMinutes(project: string): Minutes['waiting']
+  /** Of all projects that were requested since this began. */
+  totals(): readonly TotalsOfProject[]
   /** Looks for projects with a minute that is over. Answers whether there is one to write. */
   noteOver(): boolean
   /** Writes those minutes, one function for each project. */
@@ -38,6 +41,7 @@ interface Project {
   readonly id: string
   readonly segments: Segments
   readonly minutes: Minutes
+  readonly totals: Totals
 }
 
 const idleMs = 60_000
@@ -53,7 +57,8 @@ export function createProjectLogs({ folder, bytes, now, lose }: ProjectLogsOptio
   const projectOf = (id: string): Project => {
     let project = projects.get(id)
     if (project === undefined) {
-      project = { id, segments: createSegments(folderOf(id), bytes, now), minutes: createMinutes() }
+      const segments = createSegments(folderOf(id), bytes, now)
+      project = { id, segments, minutes: createMinutes(), totals: createTotals() }
       projects.set(id, project)
     }
     return project
@@ -66,11 +71,16 @@ export function createProjectLogs({ folder, bytes, now, lose }: ProjectLogsOptio
     appendLines: (project, lines) => projectOf(project).segments.append(lines),
     async writeLines(batch, id, scratch) {
       if (!isProjectId(id)) return
-      const { segments, minutes } = projectOf(id)
-      const lines = batch.takeOut(id, minutes.count, scratch)
+      const { segments, minutes, totals } = projectOf(id)
+      const count: Minutes['count'] = (time, status, seconds, sent) => {
+        minutes.count(time, status, seconds, sent)
+        totals.count(status, seconds, sent)
+      }
+      const lines = batch.takeOut(id, count, scratch)
       if (lines.count > 0) await segments.append(lines.bytes).catch((error: unknown) => lose(error, lines.count))
     },
     waitingMinutes: (project) => projects.get(project)?.minutes.waiting ?? new Map(),
+    totals: () => [...projects.values()].map(({ id, totals }) => ({ project: id, ...totals.read() })),
     noteOver() {
       const minute = minuteOf(now())
       for (const project of projects.values()) if (project.minutes.hasBefore(minute)) over.add(project)

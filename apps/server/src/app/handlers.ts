@@ -29,6 +29,8 @@ import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
+import { metricsHandlers } from '../metrics/handlers.ts'
+import type { MetricsKeeper } from '../metrics/keeper.ts'
 import { pointInTimeHandlers } from '../point-in-time/handlers.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
@@ -81,6 +83,7 @@ export interface HandlersDeps {
   readonly commands: Commands
   readonly sharing: Sharing
   readonly backups: Backups
+  readonly metrics: MetricsKeeper
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
   readonly files: Files
@@ -105,7 +108,7 @@ export function createHandlers(
   const { instance, access, dispatcher, resumption } = deps
   const { store } = instance
   const { now } = settings
-  const observing = observingHandlers(deps)
+  const observing = observingHandlers(deps, settings)
   const commands = commandHandlers(deps, settings)
   const ofInstance = { store, backups: deps.backups, ...settings }
   return {
@@ -204,10 +207,14 @@ function changingHandlers(
 }
 
 /** What is seen of projects while they run. */
-function observingHandlers({ changing: { store, engine, model, workers }, instance }: HandlersDeps) {
+function observingHandlers(
+  { changing: { store, engine, model, workers }, instance, backups, metrics }: HandlersDeps,
+  { config: { home }, now }: Settings,
+) {
   const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
   const { watchProjectStats, ...stats } = statsHandlers({ store, engine, accounts: instance.isolation.accounts })
-  return { handlers: { ...logs, ...stats }, streams: { watchProjectLogs, watchProjectStats } }
+  const history = metricsHandlers({ store, model, backups: backups.known, metrics, home, version, now })
+  return { handlers: { ...logs, ...stats, ...history }, streams: { watchProjectLogs, watchProjectStats } }
 }
 
 /** How projects are reached. */
@@ -244,7 +251,7 @@ function commandHandlers(
 
 /** The service itself. */
 function instanceHandlers(
-  { instance, resolving, projects: { keeper }, backups, resumption, ports, sockets, ssh }: HandlersDeps,
+  { instance, resolving, projects: { keeper }, backups, metrics, resumption, ports, sockets, ssh }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, engine, isolation } = instance
@@ -261,6 +268,7 @@ function instanceHandlers(
     sockets,
     isolation,
     backups,
+    metrics: metrics.history.state,
     version,
     now,
     startedAt: now().getTime() - process.uptime() * 1000,

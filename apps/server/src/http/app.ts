@@ -97,6 +97,10 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
 
   const app = createBareApp(sendProblem)
   for (const one of bound) addRoute(app, one.operation, enter(one.operation), handlerOf(one))
+  for (const { id, at } of alsoAt) {
+    const one = bound.find(({ operation }) => operation.id === id)
+    if (one !== undefined) addRoute(app, one.operation, enter(one.operation), handlerOf(one), at)
+  }
   serveReference(app, openapi.text)
   deps.mount?.(app, { admit, origins, client, rights, recordDenial, denied, stopping: stopping.signal })
   const sendPage = deps.webFolder === null ? null : serveWebPage(app, deps.webFolder)
@@ -126,15 +130,19 @@ export function createHttpApp(deps: HttpAppDeps): FastifyInstance {
   }
 }
 
+/** Addresses that programs of others expect, outside of the API. */
+const alsoAt: readonly { readonly id: string; readonly at: string }[] = [{ id: 'getMetrics', at: '/metrics' }]
+
 function addRoute(
   app: FastifyInstance,
   { method, path, stream, bodyStream, rawBody }: Operation,
   onRequest: ReturnType<ReturnType<typeof createAdmissionHook>>,
   handler: RouteHandlerMethod,
+  url = apiPrefix + path.replace(/\{(\w+)\}/g, ':$1'),
 ): void {
   app.route({
     method,
-    url: apiPrefix + path.replace(/\{(\w+)\}/g, ':$1'),
+    url,
     exposeHeadRoute: method === 'GET' && stream === undefined,
     onRequest,
     ...(bodyStream === true ? {} : { preParsing: inTime }),

@@ -9,6 +9,7 @@ import type { Backups } from '../backups/open-backups.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Config } from '../config.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
+import type { HistoryState } from '../metrics/history.ts'
 import { addressText } from '../ports/held-addresses.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
@@ -18,6 +19,7 @@ import { nameOfUser } from '../users/name-of-user.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
 import { isolationChecks } from './isolation-checks.ts'
+import { metricsCheck } from './metrics-check.ts'
 import { findOrphans } from './orphans.ts'
 import { registriesCheck } from './registries-check.ts'
 import { restoredCheck } from './restored-check.ts'
@@ -41,6 +43,7 @@ export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly sockets: InheritedSockets
   readonly isolation: InstanceIsolation
   readonly backups: Pick<Backups, 'known' | 'copies' | 'own'>
+  readonly metrics: () => HistoryState
   readonly version: string
   readonly now: () => Date
 }
@@ -63,6 +66,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['database', databaseCheck(deps)],
     ['backup-schedules', () => schedulesCheck(deps)],
     ['trash', () => trashCheck(deps)],
+    ['metrics', async () => metricsCheck(deps.metrics())],
     ['audit', auditCheck(deps)],
     ['clock', clockCheck(deps)],
     ['isolation', () => isolationChecks(deps)],
@@ -75,14 +79,8 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
       try {
         return await check(signal)
       } catch (error) {
-        return made(
-          id,
-          'system',
-          id,
-          'error',
-          `The check itself failed: ${(error as Error).message}`,
-          'See the service’s log.',
-        )
+        const why = `The check itself failed: ${(error as Error).message}`
+        return made(id, 'system', id, 'error', why, 'See the service’s log.')
       }
     }),
   )

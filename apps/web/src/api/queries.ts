@@ -3,6 +3,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type AuditFilter, auditQueryOf } from '../lib/audit-filter.ts'
 import { isEngine } from '../lib/engines.ts'
 import { answeredOperation } from '../lib/live.ts'
+import type { MetricRange } from '../lib/metrics.ts'
 import { client, isStatus } from './client.ts'
 import { sessionKey } from './session-key.ts'
 
@@ -87,6 +88,16 @@ export function projectStatsQuery(ref: string) {
   return queryOptions({
     queryKey: ['stats', ref],
     queryFn: ({ signal }) => client.call('getProjectStats', { params: { id: ref } }, { signal }),
+    staleTime: 0,
+  })
+}
+
+/** Read again when a new point has come. */
+export function projectMetricsQuery(ref: string, range: MetricRange) {
+  return queryOptions({
+    queryKey: ['metrics', ref, range],
+    queryFn: ({ signal }) => client.call('getProjectMetrics', { params: { id: ref }, query: { range } }, { signal }),
+    refetchInterval: 60_000,
     staleTime: 0,
   })
 }

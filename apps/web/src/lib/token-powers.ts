@@ -18,6 +18,7 @@ export const powers = {
       'getProjectEnv',
       'getProjectStats',
       'watchProjectStats',
+      'getProjectMetrics',
       'listDatabases',
       'listImages',
       'listExtras',
@@ -73,6 +74,7 @@ export const powers = {
       'listShareViewers',
     ],
   },
+  monitor: { scope: 'read', unrestricted: true, operations: ['getMetrics'] },
   source: {
     scope: 'operate',
     unrestricted: false,

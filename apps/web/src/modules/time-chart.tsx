@@ -27,8 +27,8 @@ interface TimeChartProps {
   format: (value: number) => string
   /** Distances between the lines of the axis to choose from. */
   steps?: number[]
-  /** Days instead of hours at the axis. */
-  days: boolean
+  /** What the axis says. */
+  axis: 'clock' | 'days' | 'months'
 }
 
 const height = 170
@@ -43,12 +43,12 @@ export function TimeChart({
   series,
   format,
   steps,
-  days,
+  axis,
 }: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const theme = useThemeChange()
   const [hovered, setHovered] = useState<number | null>(null)
-  const key = JSON.stringify([times, series.map(({ heights, colour }) => [colour, heights]), shape, days])
+  const key = JSON.stringify([times, series.map(({ heights, colour }) => [colour, heights]), shape, axis])
   const show = useRef(format)
   show.current = format
 
@@ -77,8 +77,8 @@ export function TimeChart({
           ticks: { show: false },
           font,
           size: 24,
-          ...(days ? { incrs: [86_400, 2 * 86_400], space: 44 } : { space: 70 }),
-          values: (_, marks) => marks.map((seconds) => (days ? dayOf(seconds) : clockOf(seconds))),
+          ...(axis === 'clock' ? { space: 70 } : { incrs: dayDistances, space: axis === 'days' ? 44 : 70 }),
+          values: (_, marks) => marks.map(markOf[axis]),
         },
         valueAxis({ ink, line, font, space: 34, steps, format: (value) => show.current(value) }),
       ],
@@ -86,7 +86,8 @@ export function TimeChart({
         {},
         ...series.map((_, index) => ({
           stroke: colours[index] ?? ink,
-          points: { show: shape === 'lines' && times.length < 2 },
+          // What has no neighbour is no line.
+          points: { show: shape === 'lines', size: 4, filter: alone },
           ...(shape === 'bars'
             ? { fill: colours[index] ?? ink, width: 0, paths: uPlot.paths.bars!({ size: [0.8, 24] }) }
             : { width: 1.5, spanGaps: false }),
@@ -105,7 +106,7 @@ export function TimeChart({
         <span className="text-sm font-medium">{title}</span>
         {at !== undefined && (
           <span className="numbers text-sm text-ink-2">
-            {days ? `${dayOf(at)}, ` : ''}
+            {axis === 'clock' ? '' : `${markOf[axis](at)}, `}
             {clockOf(at)}
           </span>
         )}
@@ -142,6 +143,17 @@ function Legend({ series, at, format }: LegendProps) {
   )
 }
 
+/** Where a value stands between gaps. */
+function alone({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? []
+  return Array.from(values, (_, index) => index).filter(
+    (index) => values[index] != null && values[index - 1] == null && values[index + 1] == null,
+  )
+}
+
+const dayDistances = [1, 2, 4, 7, 14, 30, 60, 90, 120, 180, 365].map((days) => days * 86_400)
+const markOf = { clock: clockOf, days: dayOf, months: dateOf } as const
+
 function clockOf(seconds: number): string {
   return new Date(seconds * 1000).toLocaleTimeString(undefined, {
     hour: '2-digit',
@@ -152,4 +164,8 @@ function clockOf(seconds: number): string {
 
 function dayOf(seconds: number): string {
   return new Date(seconds * 1000).toLocaleDateString(undefined, { weekday: 'short', day: 'numeric' })
+}
+
+function dateOf(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }

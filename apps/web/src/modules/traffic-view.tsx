@@ -40,7 +40,7 @@ const wholeSteps = [1, 2, 5].flatMap((digit) => Array.from({ length: 8 }, (_, po
 export function TrafficView({ traffic, range }: { traffic: Traffic; range: TrafficRange }) {
   const { items, total, stepSeconds } = traffic
   const times = items.map(({ time }) => Date.parse(time) / 1000)
-  const days = range === '7d'
+  const axis = range === '7d' ? 'days' : 'clock'
   const answers: readonly TimeSeries[] = stacked(items).map(({ name, tops }) => ({
     name: t.classes[name],
     colour: classColours[name],
@@ -78,7 +78,7 @@ export function TrafficView({ traffic, range }: { traffic: Traffic; range: Traff
             series={answers}
             format={formatCount}
             steps={wholeSteps.toSorted((one, other) => one - other)}
-            days={days}
+            axis={axis}
           />
           <TimeChart
             title={t.latency}
@@ -91,7 +91,7 @@ export function TrafficView({ traffic, range }: { traffic: Traffic; range: Traff
             stepSeconds={stepSeconds}
             series={latencies}
             format={formatLatency}
-            days={days}
+            axis={axis}
           />
         </div>
       </Suspense>

@@ -838,6 +838,25 @@ export const examples: Readonly<Record<string, unknown>> = {
   ShareOverview: { share: null, providers: [] },
   ShareViewerList: list({ time: at, address: '192.0.2.7', userAgent: null, requests: 5, lastSeenAt: at }),
   StartOptions: { workload: 'node' },
+  Metrics: {
+    from: at,
+    stepSeconds: 60,
+    items: [
+      {
+        workload: 'node',
+        cpu: [0.1, null],
+        cpuMax: [0.1, null],
+        memoryBytes: [52428800, null],
+        memoryMaxBytes: [52428800, null],
+        readBytes: null,
+        writtenBytes: null,
+        receivedBytes: null,
+        sentBytes: null,
+      },
+    ],
+    requests: null,
+  },
+  MetricsText: 'stackquay_workload_cpu_seconds_total{project="shop",workload="node"} 12.5',
   Stats: {
     items: [
       {

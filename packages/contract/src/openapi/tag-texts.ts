@@ -23,7 +23,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Addons: 'Services that administrators add as files.',
   Services: 'Services of a project, their data and credentials.',
   SSH: 'Logging in to projects with SSH and SFTP.',
-  Stats: 'CPU, memory and disk.',
+  Stats: 'CPU, memory, disk and requests, now and before.',
   System: 'The service itself.',
   Terminals: 'Shells that outlive their connection.',
   Tests: 'Test suites and their results.',

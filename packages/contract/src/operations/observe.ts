@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { Cursor, Flag, LogLimit, textOf, WorkloadName } from '../schemas/common.ts'
-import { LogPage, logLevels, Stats } from '../schemas/observe.ts'
+import { LogPage, logLevels, Metrics, metricRangeNames, Stats } from '../schemas/observe.ts'
 import { id, read } from './of-project.ts'
 
 const logFilters = {
@@ -91,5 +91,36 @@ export const watchProjectStats = operation({
   results: { 101: null },
   stream: 'websocket',
   ticket: 'stream',
+  problems: [],
+})
+
+export const getProjectMetrics = operation({
+  id: 'getProjectMetrics',
+  method: 'GET',
+  path: '/projects/{id}/metrics',
+  tag: 'Stats',
+  summary: 'What workloads used, and requests, over time',
+  description:
+    'Each list has one value a step. Steps: a minute (1h, 24h), 5 minutes (7d), an hour (30d), 6 hours (1y).',
+  access: read,
+  params: id,
+  query: z.strictObject({
+    range: z.enum(metricRangeNames).default('24h').describe('How far back.'),
+    workload: WorkloadName.optional().describe('Only this workload.'),
+  }),
+  results: { 200: Metrics },
+  problems: ['invalid_request', 'unavailable'],
+})
+
+export const getMetrics = operation({
+  id: 'getMetrics',
+  method: 'GET',
+  path: '/metrics',
+  tag: 'Stats',
+  summary: 'Metrics of the service and all projects, for Prometheus',
+  description: 'OpenMetrics where `Accept` asks for it, else the text format of Prometheus. Also at `/metrics`.',
+  access: { kind: 'scope', scope: 'read', instance: true },
+  results: { 200: textOf('MetricsText', 'Metrics, one a line.') },
+  resultType: ['text/plain', 'application/openmetrics-text'],
   problems: [],
 })

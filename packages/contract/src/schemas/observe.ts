@@ -36,6 +36,41 @@ export const Stats = z
   .meta({ id: 'Stats' })
 export type Stats = z.infer<typeof Stats>
 
+/** One value a step, the oldest first; null where nothing was measured. As a whole null: never measured in this time. */
+const series = (value: z.ZodNumber, text: string) => z.array(value.nullable()).nullable().describe(text)
+
+export const WorkloadMetrics = z
+  .object({
+    workload: z.string(),
+    cpu: series(z.number(), 'Share of one core, on average.'),
+    cpuMax: series(z.number(), 'The busiest minute.'),
+    memoryBytes: series(z.number(), 'On average.'),
+    memoryMaxBytes: series(z.number(), 'The largest.'),
+    readBytes: series(z.number(), 'From disks, in each step.'),
+    writtenBytes: series(z.number(), 'To disks.'),
+    receivedBytes: series(z.number(), 'From networks; of containers alone.'),
+    sentBytes: series(z.number(), 'To networks.'),
+  })
+  .meta({ id: 'WorkloadMetrics' })
+export type WorkloadMetrics = z.infer<typeof WorkloadMetrics>
+export const RequestMetrics = z
+  .object({
+    requests: series(z.number(), 'Through the proxy, in each step.'),
+    errors: series(z.number(), 'Those answered with 5xx.'),
+    seconds: series(z.number(), 'How long a request took, on average.'),
+  })
+  .meta({ id: 'RequestMetrics' })
+export const Metrics = z
+  .object({
+    from: Time.describe('Where the first step begins.'),
+    stepSeconds: z.int(),
+    items: z.array(WorkloadMetrics),
+    requests: RequestMetrics.nullable().describe('Null when one workload was asked for.'),
+  })
+  .meta({ id: 'Metrics' })
+export type Metrics = z.infer<typeof Metrics>
+export const metricRangeNames = ['1h', '24h', '7d', '30d', '1y'] as const
+
 export const Credentials = z
   .object({
     host: z.string(),

@@ -29,6 +29,7 @@ import { observeProject } from './observe.ts'
 import { createOwnContainer } from './own-container.ts'
 import { portOwner } from './ports.ts'
 import { probeDocker } from './probe.ts'
+import { createReadings } from './readings.ts'
 import type { RegistryCredentials } from './registry-credentials.ts'
 import { createStats } from './stats.ts'
 import { isRange } from './subnets.ts'
@@ -101,7 +102,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     credentials: options.credentials ?? (async () => null),
     emit: events.emit,
   }
-  const sample = createStats(daemon, supervisor)
+  const [sample, readings] = [createStats(daemon, supervisor), createReadings(daemon, supervisor)]
 
   return {
     id: 'docker',
@@ -117,6 +118,7 @@ export async function createDockerEngine(options: DockerEngineOptions): Promise<
     logBatches: (ref, wanted, signal) => logs.logBatches(ref, wanted, signal),
     removeLogs: (project) => logs.removeLogs(project),
     stats: (project, signal) => asked(signal, (within) => sample(project, within)),
+    readings: (signal) => asked(signal, (within) => readings(within)),
     async address(ref, name) {
       return supervisor.monitor(ref)?.address(name) ?? null
     },

@@ -25,6 +25,7 @@ import { observeProject } from './observe.ts'
 import { conflicts, portOwner } from './ports.ts'
 import { probeMachine } from './probe.ts'
 import { projectsOf } from './projects-of.ts'
+import { createReadings } from './readings.ts'
 import { removeLogs } from './remove.ts'
 import { createStats } from './stats.ts'
 import { createSupervisor } from './supervisor.ts'
@@ -70,7 +71,6 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
   }
   const supervisor = createSupervisor(machine)
   const toolchains = createToolchains(machine, options.bundled)
-  const stats = createStats(machine)
   const withoutLimits = whyNoLimits(isolation.groups)
   const closing = new AbortController()
   const commands = createNativeCommands(machine, closing.signal)
@@ -108,7 +108,8 @@ export async function createNativeEngine(options: NativeEngineOptions): Promise<
     logs: logs.lines,
     logBatches: logs.batches,
     removeLogs: (project) => removeLogs(machine, project),
-    stats,
+    stats: createStats(machine),
+    readings: createReadings(machine, supervisor),
     address: (ref, name) => addressOf(machine, supervisor, ref, name),
     portOwner: async (port) => portOwner(machine, conflicts(machine, { hostPort: port, bind: '0.0.0.0' })),
     dataNames: (project) => dataNames(machine, project),

@@ -44,6 +44,7 @@ function entries(selection: readonly string[]): ProcessEntry[] {
       zombie: state.startsWith('Z'),
       startTime: start.join(' '),
       cpuSeconds: time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0),
+      childSeconds: 0,
     }
   })
 }

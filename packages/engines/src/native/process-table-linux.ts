@@ -47,6 +47,7 @@ export function parseStat(text: string): ProcessEntry | null {
     group: Number(fields[2]),
     session: Number(fields[3]),
     cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS,
+    childSeconds: (Number(fields[13]) + Number(fields[14])) / TICKS,
     startTime,
   }
 }

@@ -9,6 +9,8 @@ export interface ProcessEntry {
   /** Ended, but not yet waited for by its parent. */
   readonly zombie: boolean
   readonly cpuSeconds: number
+  /** Of what it started, and waited for after its end; 0 where the system does not say. */
+  readonly childSeconds: number
 }
 
 export interface Listener {

@@ -14,6 +14,7 @@ export interface Supervisor {
   watchRun(record: RunRecord, leader: Leader, child: ChildProcess | null): Promise<RunMonitor>
   watchWaiting(record: RunRecord): void
   monitor(ref: WorkloadRef): RunMonitor | null
+  monitors(): readonly RunMonitor[]
   /** Stops watching: the caller is about to end it or has ended it. */
   release(ref: WorkloadRef): Promise<void>
   /** Finds everything earlier instances left running, and settles what ended meanwhile. */
@@ -50,6 +51,7 @@ export function createSupervisor(machine: Machine): Supervisor {
       waits.watch(ref, account, requires, () => machine.emit({ type: 'unblocked', ref }))
     },
     monitor: (ref) => current.get(keyOf(ref)) ?? null,
+    monitors: () => [...current.values()],
     async release(ref) {
       const id = keyOf(ref)
       waits.stop(ref)
