@@ -16,6 +16,7 @@ import * as images from './images.ts'
 import * as instanceBackups from './instance-backups.ts'
 import * as manifest from './manifest.ts'
 import * as network from './network.ts'
+import * as notifications from './notifications.ts'
 import * as observe from './observe.ts'
 import * as ofOperations from './operations.ts'
 import * as pointInTime from './point-in-time.ts'
@@ -63,6 +64,7 @@ export const operations = {
   ...terminals,
   ...ssh,
   ...webhooks,
+  ...notifications,
   ...network,
 }
 

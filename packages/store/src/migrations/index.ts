@@ -29,6 +29,7 @@ import * as sleep from './0027-sleep.ts'
 import * as branches from './0028-branches.ts'
 import * as addons from './0029-addons.ts'
 import * as releases from './0030-releases.ts'
+import * as notifications from './0036-notifications.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -62,6 +63,7 @@ export const migrations: readonly Migration[] = [
   branches,
   addons,
   releases,
+  notifications,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */
