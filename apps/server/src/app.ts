@@ -15,6 +15,7 @@ import { openHttp } from './app/http.ts'
 import { openInstance } from './app/instance.ts'
 import { openOperations } from './app/operations.ts'
 import { openKnownProjects } from './app/projects.ts'
+import { openOutgoing } from './app/outgoing.ts'
 import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
 import { openSharing } from './app/sharing.ts'
@@ -30,7 +31,6 @@ import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import type { SetupCode } from './setup-code.ts'
 import { tidyRegularly } from './tidy.ts'
-import { createDispatcher } from './webhooks/dispatcher.ts'
 import { createWorkers } from './workers/workers.ts'
 
 export interface App {
@@ -104,10 +104,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
-  const dispatcher = createDispatcher({ store, now, onError })
-  await dispatcher.start()
+  const { dispatcher, notifier, ...outgoing } = await openOutgoing(instance, context)
 
-  const parts = { ...operating, sharing, access, resumption, dispatcher, ports, sockets, trash, files, deploys, ssh }
+  const kept = { ports, sockets, trash, files, deploys, ssh }
+  const parts = { ...operating, ...kept, sharing, access, resumption, dispatcher, notifier }
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
@@ -127,7 +127,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping]
         await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
-        await dispatcher.close()
+        await outgoing.close()
         await commands.runs.close()
         await orchestrator.close()
         await workers.close()
