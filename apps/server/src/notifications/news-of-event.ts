@@ -3,7 +3,7 @@ import type { Failing, Incident } from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
 import { type News, noNews, ofInstance } from './news.ts'
 
-type Lookups = Pick<Store, 'projects' | 'users' | 'devices'>
+type Lookups = Pick<Store, 'users' | 'devices'> & { readonly projects: Pick<Store['projects'], 'find'> }
 type Teller = (event: EventRecord, store: Lookups) => Promise<News>
 
 /** What an event means to people who are not watching. Of most it is nothing. */
@@ -180,7 +180,7 @@ function single({ project, time }: EventRecord, { key, title, detail, ...one }: 
   return { incidents: [incident], wellBelow: null }
 }
 
-async function nameOf(project: string | null, { projects }: Pick<Store, 'projects'>): Promise<string> {
+async function nameOf(project: string | null, { projects }: Pick<Lookups, 'projects'>): Promise<string> {
   if (project === null) return 'Stackquay'
   const row = await projects.find(project)
   return row === null ? project : visibleText(row.spec.name)

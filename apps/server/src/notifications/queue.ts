@@ -1,4 +1,15 @@
-import { afterEnding, afterIncident, dueAt, messageOf, type NotificationGroup, type Told, tell, wants } from '@stackquay/domain'
+import type { EventRecord } from '@stackquay/contract'
+import {
+  afterEnding,
+  afterIncident,
+  dueAt,
+  type Incident,
+  messageOf,
+  type NotificationGroup,
+  type Told,
+  tell,
+  wants,
+} from '@stackquay/domain'
 import { type NotificationChannelRow, newId, type Store, type Transaction } from '@stackquay/store'
 import type { News } from './news.ts'
 import { mayBeNews, newsOfEvent } from './news-of-event.ts'
@@ -33,7 +44,7 @@ export function createNotificationQueue({ store, now }: { readonly store: Store;
       const last = events.at(-1)?.seq
       if (last === undefined) return
       const channels = (await store.notifications.all()).filter(({ enabled }) => enabled)
-      const news = channels.length === 0 ? [] : await Promise.all(events.filter(mayBeNews).map((one) => newsOfEvent(one, store)))
+      const news = channels.length === 0 ? [] : await newsOf(events, store)
       const isOther = events.some(({ type }) => type === 'notification.changed')
       const matters = news.length > 0 && (await mayMatter(news, channels, store))
       // Most events are nobody's: the note is written when there is something to write with it, much was passed over, or somebody else
@@ -76,44 +87,67 @@ export function createNotificationQueue({ store, now }: { readonly store: Store;
   }
 }
 
+/** A crash loop is many events of one project, whose name is looked up once. */
+async function newsOf(events: readonly EventRecord[], store: Store): Promise<readonly News[]> {
+  const found = new Map<string, ReturnType<Store['projects']['find']>>()
+  const find: Store['projects']['find'] = (ref) => {
+    const known = found.get(ref) ?? store.projects.find(ref)
+    found.set(ref, known)
+    return known
+  }
+  const lookups = { users: store.users, devices: store.devices, projects: { find } }
+  return await Promise.all(events.filter(mayBeNews).map((event) => newsOfEvent(event, lookups)))
+}
+
 /** Whether a channel wants any of it, or remembers something that it ends. */
 async function mayMatter(
   news: readonly News[],
   channels: readonly NotificationChannelRow[],
   { notifications }: Pick<Store, 'notifications'>,
 ): Promise<boolean> {
-  if (news.some(({ incidents }) => incidents.some((one) => channels.some((channel) => wants(channel, one))))) return true
-  const prefixes = new Set(news.flatMap(({ wellBelow }) => (wellBelow === null ? [] : [wellBelow.prefix])))
-  for (const prefix of prefixes) if ((await notifications.groupsFrom(prefix)).length > 0) return true
+  if (news.some(({ incidents }) => incidents.some((one) => channels.some((channel) => isFor(channel, one))))) return true
+  for (const prefix of new Set(news.flatMap(({ wellBelow }) => (wellBelow === null ? [] : [wellBelow.prefix]))))
+    if ((await notifications.groupsFrom(prefix)).length > 0) return true
   return false
+}
+
+/** Whoever comes later hears nothing of what was before. */
+function isFor(channel: NotificationChannelRow, incident: Incident): boolean {
+  return wants(channel, incident) && incident.at >= channel.createdAt
 }
 
 /** In one transaction: channels are read anew, so that one that was removed meanwhile keeps nothing from being written. */
 async function remember(news: readonly News[], tx: Transaction, { notifications }: Store): Promise<void> {
-  const channels = (await notifications.all()).filter(({ enabled }) => enabled)
-  for (const channel of channels) {
-    const groups = new Map<string, NotificationGroup>()
-    const before = new Map<string, NotificationGroup>()
-    const load = async (prefix: string) => {
-      for (const found of await notifications.groupsFrom(prefix))
-        if (found.channel === channel.id && !before.has(found.group.key)) {
-          before.set(found.group.key, found.group)
-          groups.set(found.group.key, found.group)
-        }
+  const prefixes = news.flatMap(({ incidents, wellBelow }) => [
+    ...(wellBelow === null ? [] : [wellBelow.prefix]),
+    ...incidents.map(({ key }) => key),
+  ])
+  const known = new Map<string, Map<string, NotificationGroup>>()
+  for (const prefix of new Set(prefixes)) {
+    for (const { channel, group } of await notifications.groupsFrom(prefix)) {
+      const ofChannel = known.get(channel) ?? new Map<string, NotificationGroup>()
+      known.set(channel, ofChannel.set(group.key, group))
     }
-    for (const { incidents, wellBelow } of news) {
-      for (const incident of incidents.filter((one) => wants(channel, one))) {
-        await load(incident.key)
-        groups.set(incident.key, afterIncident(groups.get(incident.key) ?? null, incident))
-      }
-      if (wellBelow === null) continue
-      await load(wellBelow.prefix)
-      for (const [key, group] of groups) {
-        const ending = key.startsWith(wellBelow.prefix) ? wellBelow.ending(key) : null
-        if (ending !== null) groups.set(key, afterEnding(group, ending))
-      }
-    }
-    for (const [key, group] of groups) if (group !== before.get(key)) await put(tx, channel, group)
+  }
+  for (const channel of (await notifications.all()).filter(({ enabled }) => enabled)) {
+    const before = known.get(channel.id) ?? new Map<string, NotificationGroup>()
+    const after = new Map(before)
+    for (const one of news) rememberOne(one, channel, after)
+    for (const [key, group] of after) if (group !== before.get(key)) await put(tx, channel, group)
+  }
+}
+
+function rememberOne(
+  { incidents, wellBelow }: News,
+  channel: NotificationChannelRow,
+  groups: Map<string, NotificationGroup>,
+): void {
+  for (const incident of incidents.filter((one) => isFor(channel, one)))
+    groups.set(incident.key, afterIncident(groups.get(incident.key) ?? null, incident))
+  if (wellBelow === null) return
+  for (const [key, group] of groups) {
+    const ending = key.startsWith(wellBelow.prefix) ? wellBelow.ending(key) : null
+    if (ending !== null) groups.set(key, afterEnding(group, ending))
   }
 }
 
