@@ -59,7 +59,7 @@ test('Telegram gets escaped HTML; the patience it asks for in the body is kept',
       ? { status: 429, body: '{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 35","parameters":{"retry_after":35}}' }
       : { status: 200, body: '{"ok":true}' },
   )
-  const settings = { token: '123456:ABC-secret_key', chatId: '-100123', server: url }
+  const settings = { token: '123456:ABC-secret_key', chatId: '-100123', serverUrl: url }
   const refused = await send('telegram', settings)
   assert.deepEqual([refused.status, refused.retryAfterSeconds], [429, 35])
   assert.match(refused.error ?? '', /Too Many Requests/)
@@ -73,7 +73,7 @@ test('Telegram gets escaped HTML; the patience it asks for in the body is kept',
 
 test('ntfy gets JSON at its root, with the token, and never more than becomes an attachment', async (t) => {
   const { sent, url } = await receiver(t)
-  await send('ntfy', { topic: 'stackquay', server: url, token: 'tk_secret' }, { ...message, title: 'Кафе ☕ ist weg', text: 'ß'.repeat(3000) })
+  await send('ntfy', { topic: 'stackquay', serverUrl: url, token: 'tk_secret' }, { ...message, title: 'Кафе ☕ ist weg', text: 'ß'.repeat(3000) })
   const [{ path, headers, json }] = sent
   assert.deepEqual([path, headers.authorization], ['/', 'Bearer tk_secret'])
   assert.deepEqual([json.topic, json.title, json.priority, json.tags], ['stackquay', 'Кафе ☕ ist weg', 4, ['rotating_light']])
@@ -94,7 +94,7 @@ test('Teams gets an Adaptive Card of text runs, which know no markup', async (t)
 
 test('Gotify gets plain text with its token in the header', async (t) => {
   const { sent, url } = await receiver(t)
-  await send('gotify', { server: `${url}/gotify/`, token: 'Asecret' })
+  await send('gotify', { serverUrl: `${url}/gotify/`, token: 'Asecret' })
   const [{ path, headers, json }] = sent
   assert.deepEqual([path, headers['x-gotify-key']], ['/gotify/message', 'Asecret'])
   assert.deepEqual([json.title, json.message, json.priority], [message.title, message.text, 7])
@@ -153,7 +153,7 @@ test('redirects are not followed, metadata addresses are refused, and what a rec
   assert.equal(elsewhere.sent.length, 0)
   for (const [kind, settings] of Object.entries({
     slack: { url: 'http://169.254.169.254/latest' },
-    gotify: { server: 'http://metadata.google.internal', token: 'x' },
+    gotify: { serverUrl: 'http://metadata.google.internal', token: 'x' },
     email: { host: '169.254.169.254', from: 'a@example.org', to: ['b@example.org'] },
   }))
     assert.match((await send(kind, settings)).error ?? '', /belongs to the machine itself/, kind)

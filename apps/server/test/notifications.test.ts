@@ -95,7 +95,7 @@ test('a program that crashes and a log-in from a new device are told; a stop by 
   const { opened, call } = await app(t)
   const receiver = await receive(t)
   const titles = () => receiver.received.map(({ body }) => JSON.parse(body).title as string)
-  const settings = { server: receiver.url, token: 'A1' }
+  const settings = { serverUrl: receiver.url, token: 'A1' }
   await call('createNotificationChannel', { body: { name: 'phone', kind: 'gotify', settings } })
   const body = { name: 'Shop', static: {}, start: false }
   const made = await call('createProject', { body, query: { wait: '20' } })

@@ -173,6 +173,12 @@ function apply(event: EventRecord): void {
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return
+    case 'notification.changed':
+      void queryClient.invalidateQueries({ queryKey: ['notifications'] })
+      return
+    case 'device.added':
+      void queryClient.invalidateQueries({ queryKey: ['devices'] })
+      return
     default:
       event.type satisfies never
   }

@@ -5,14 +5,14 @@ export const gotify = channelKind({
   name: 'gotify',
   label: 'Gotify',
   settings: z.strictObject({
-    server: addressSetting('The server: https://gotify.example.org'),
+    serverUrl: addressSetting('The server: https://gotify.example.org'),
     token: secretText('The token of an application.'),
   }),
-  destinations: ['server'],
-  address: ({ server }) => hostOf(server),
-  send: (message, { server, token }, outside) =>
+  destinations: ['serverUrl'],
+  address: ({ serverUrl }) => hostOf(serverUrl),
+  send: (message, { serverUrl, token }, outside) =>
     outside.post(
-      under(server, 'message'),
+      under(serverUrl, 'message'),
       {
         title: message.title,
         message: message.text === '' ? message.title : message.text,

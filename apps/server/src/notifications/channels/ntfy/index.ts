@@ -16,14 +16,14 @@ export const ntfy = channelKind({
       /^[-_A-Za-z0-9]{1,64}$/,
       'must be 1 to 64 letters, digits, - and _',
     ),
-    server: addressSetting('The server.').default('https://ntfy.sh'),
+    serverUrl: addressSetting('The server.').default('https://ntfy.sh'),
     token: secretText('An access token, if the topic needs one.').nullable().default(null).meta({ writeOnly: true }),
   }),
-  destinations: ['server'],
-  address: ({ server }) => hostOf(server),
-  send: (message, { server, topic, token }, outside) =>
+  destinations: ['serverUrl'],
+  address: ({ serverUrl }) => hostOf(serverUrl),
+  send: (message, { serverUrl, topic, token }, outside) =>
     outside.post(
-      server,
+      serverUrl,
       {
         topic,
         title: message.title,

@@ -19,14 +19,14 @@ export const telegram = channelKind({
       'must be the token of a bot: 123456:ABC…',
     ),
     chatId: textSetting('Id of the chat, or @name of a channel. The bot must be a member of it.', 100),
-    server: addressSetting('The Bot API server, if it is one of your own.').default('https://api.telegram.org'),
+    serverUrl: addressSetting('The Bot API server, if it is one of your own.').default('https://api.telegram.org'),
   }),
-  destinations: ['server'],
-  address: ({ server, chatId }) => `${hostOf(server)}, chat ${chatId}`,
-  send: async (message, { token, chatId, server }, outside) => {
+  destinations: ['serverUrl'],
+  address: ({ serverUrl, chatId }) => `${hostOf(serverUrl)}, chat ${chatId}`,
+  send: async (message, { token, chatId, serverUrl }, outside) => {
     const text = shortened(message.text, 3500)
     const lines = [`<b>${escape(message.title)}</b>`, ...(text === '' ? [] : [escape(text)])]
-    const answer = await outside.post(under(server, `bot${token}/sendMessage`), {
+    const answer = await outside.post(under(serverUrl, `bot${token}/sendMessage`), {
       chat_id: chatId,
       text: [...lines, `<a href="${escape(message.link)}">Open in Stackquay</a>`].join('\n'),
       parse_mode: 'HTML',
