@@ -45,7 +45,8 @@ export function mergeSettings(
   before: { readonly open: Settings; readonly sealed: Settings },
   change: Settings,
 ): { readonly open: Settings; readonly sealed: Settings } {
-  const merged = { ...before.open, ...before.sealed, ...change }
+  const entries = Object.entries({ ...before.open, ...before.sealed, ...change })
+  const merged = Object.fromEntries(entries.filter(([, value]) => value !== null))
   const moved = kind.destinations.some((name) => name in change && change[name] !== before.open[name])
   const kept = secretsOf(kind).filter((name) => before.sealed[name] != null && change[name] === undefined)
   if (moved && kept.length > 0) {
