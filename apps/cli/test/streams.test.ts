@@ -145,53 +145,6 @@ const delivery = {
   payload: {},
 }
 
-test('against a stand-in: notification channels are added from their schema, tried, shown and removed; secrets come from files', async () => {
-  const channel = {
-    id: 'ntc_1',
-    name: 'phone',
-    kind: 'gotify',
-    address: 'push.example',
-    settings: { serverUrl: 'https://push.example', hasToken: true },
-    events: ['down'],
-    projects: [],
-    quietHours: null,
-    cooldownMinutes: 30,
-    enabled: true,
-    createdAt: '2026-01-01T00:00:00Z',
-    lastDelivery: { state: 'failed', at: '2026-01-01T00:00:00Z', error: 'The receiver answered 401.' },
-  }
-  const properties = { serverUrl: { type: 'string' }, token: { type: 'string', writeOnly: true } }
-  const settingsSchema = { properties, required: ['serverUrl', 'token'] }
-  const message = { ...delivery, channel: 'ntc_1', event: 'down', title: 'Shop: web ended', text: '' }
-  await using service = await standIn({
-    'GET /settings/notifications': () => ({ items: [channel], kinds: [{ name: 'gotify', label: 'Gotify', settingsSchema }] }),
-    'POST /settings/notifications': () => channel,
-    'POST /settings/notifications/ntc_1/test': () => ({ ...message, state: 'delivered' }),
-    'GET /settings/notifications/ntc_1/deliveries': () => ({ items: [message], nextCursor: null }),
-    'DELETE /settings/notifications/ntc_1': (_call, response) => void response.writeHead(204).end(),
-  })
-  const folder = await mkdtemp(join(tmpdir(), 'stq-notify-'))
-  await writeFile(join(folder, 'token'), 'Asecret\n')
-  const options = { url: service.url, cwd: folder }
-  const add = ['notify', 'add', 'phone', '--kind', 'gotify', '--set', 'serverUrl=https://push.example']
-  const made = await stq([...add, '--secret-file', 'token=token', '--quiet-hours', '22:00-07:00', '--timezone', 'UTC'], options)
-  assert.equal(made.code, 0, made.stderr)
-  assert.deepEqual(service.calls.find(({ route }) => route === 'POST /settings/notifications')?.body, {
-    name: 'phone',
-    kind: 'gotify',
-    settings: { serverUrl: 'https://push.example', token: 'Asecret' },
-    quietHours: { from: '22:00', to: '07:00', timezone: 'UTC' },
-  })
-  assert.equal((await stq([...add, '--set', 'token=Asecret'], options)).code, 2)
-  assert.equal((await stq(add, options)).code, 2)
-  assert.match((await stq(['notify'], options)).stdout, /phone .*gotify +failed +push\.example \(The receiver answered 401\.\)/)
-  assert.match((await stq(['notify', 'test', 'phone'], options)).stdout, /Delivered to push\.example/)
-  assert.match((await stq(['notify', 'log', 'phone'], options)).stdout, /failed +1 +Shop: web ended/)
-  assert.equal((await stq(['notify', 'remove', 'phone'], options)).code, 2)
-  assert.equal((await stq(['notify', 'remove', 'phone', '--yes'], options)).code, 0)
-  await rm(folder, { recursive: true })
-})
-
 test('against a stand-in: webhooks are made, listed, changed, tried, sent again and deleted; the secret is shown once', async () => {
   await using service = await standIn({
     'GET /webhooks': () => ({ items: [hook] }),

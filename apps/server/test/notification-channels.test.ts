@@ -50,13 +50,18 @@ test('Discord gets an embed that calls nobody, within its limits', async (t) => 
   assert.equal(embed.timestamp, message.at)
   await send('discord', { url }, { ...message, title: '*'.repeat(200), text: '_'.repeat(3000) })
   const long = sent.at(-1)!.json.embeds[0]
-  assert.ok(long.title.length <= 256 && long.description.length <= 4096 && long.title.length + long.description.length <= 6000)
+  assert.ok(
+    long.title.length <= 256 && long.description.length <= 4096 && long.title.length + long.description.length <= 6000,
+  )
 })
 
 test('Telegram gets escaped HTML; the patience it asks for in the body is kept', async (t) => {
   const { sent, url } = await receiver(t, (count) =>
     count === 0
-      ? { status: 429, body: '{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 35","parameters":{"retry_after":35}}' }
+      ? {
+          status: 429,
+          body: '{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 35","parameters":{"retry_after":35}}',
+        }
       : { status: 200, body: '{"ok":true}' },
   )
   const settings = { token: '123456:ABC-secret_key', chatId: '-100123', serverUrl: url }
@@ -66,17 +71,32 @@ test('Telegram gets escaped HTML; the patience it asks for in the body is kept',
   assert.equal((await send('telegram', settings)).error, null)
   const { path, json } = sent[1]!
   assert.equal(path, '/bot123456:ABC-secret_key/sendMessage')
-  assert.deepEqual([json.chat_id, json.parse_mode, json.link_preview_options], ['-100123', 'HTML', { is_disabled: true }])
+  assert.deepEqual(
+    [json.chat_id, json.parse_mode, json.link_preview_options],
+    ['-100123', 'HTML', { is_disabled: true }],
+  )
   assert.match(json.text, /^<b>&lt;!channel&gt; .*&lt;b&gt;&amp;&quot;'?/)
-  assert.deepEqual(json.text.match(/<[^>]+>/g), ['<b>', '</b>', '<a href="https://quay.example.org/projects/prj_1">', '</a>'])
+  assert.deepEqual(json.text.match(/<[^>]+>/g), [
+    '<b>',
+    '</b>',
+    '<a href="https://quay.example.org/projects/prj_1">',
+    '</a>',
+  ])
 })
 
 test('ntfy gets JSON at its root, with the token, and never more than becomes an attachment', async (t) => {
   const { sent, url } = await receiver(t)
-  await send('ntfy', { topic: 'stackquay', serverUrl: url, token: 'tk_secret' }, { ...message, title: 'Кафе ☕ ist weg', text: 'ß'.repeat(3000) })
+  await send(
+    'ntfy',
+    { topic: 'stackquay', serverUrl: url, token: 'tk_secret' },
+    { ...message, title: 'Кафе ☕ ist weg', text: 'ß'.repeat(3000) },
+  )
   const [{ path, headers, json }] = sent
   assert.deepEqual([path, headers.authorization], ['/', 'Bearer tk_secret'])
-  assert.deepEqual([json.topic, json.title, json.priority, json.tags], ['stackquay', 'Кафе ☕ ist weg', 4, ['rotating_light']])
+  assert.deepEqual(
+    [json.topic, json.title, json.priority, json.tags],
+    ['stackquay', 'Кафе ☕ ist weg', 4, ['rotating_light']],
+  )
   assert.ok(Buffer.byteLength(json.message) <= 3900 && !json.message.includes('\uFFFD'))
   assert.equal(json.click, message.link)
 })
@@ -87,8 +107,15 @@ test('Teams gets an Adaptive Card of text runs, which know no markup', async (t)
   const [{ path, json }] = sent
   assert.equal(path, '/workflows/x?sig=key')
   const [{ contentType, content }] = json.attachments
-  assert.deepEqual([json.type, contentType, content.type], ['message', 'application/vnd.microsoft.card.adaptive', 'AdaptiveCard'])
-  assert.ok(content.body.every(({ type, inlines }: Block) => type === 'RichTextBlock' && inlines.every((run) => run.type === 'TextRun')))
+  assert.deepEqual(
+    [json.type, contentType, content.type],
+    ['message', 'application/vnd.microsoft.card.adaptive', 'AdaptiveCard'],
+  )
+  assert.ok(
+    content.body.every(
+      ({ type, inlines }: Block) => type === 'RichTextBlock' && inlines.every((run) => run.type === 'TextRun'),
+    ),
+  )
   assert.equal(content.body[0].inlines[0].text, message.title)
 })
 
@@ -117,7 +144,15 @@ test('a webhook is signed so that the library of Standard Webhooks takes it', as
 
 test('a mail arrives with both texts, and no line of its head comes from a name', async (t) => {
   const { mails, port } = await mailServer(t)
-  const settings = { host: '127.0.0.1', port, security: 'none', user: 'quay', password: 'secret', from: 'quay@example.org', to: ['ops@example.org', 'ada@example.org'] }
+  const settings = {
+    host: '127.0.0.1',
+    port,
+    security: 'none',
+    user: 'quay',
+    password: 'secret',
+    from: 'quay@example.org',
+    to: ['ops@example.org', 'ada@example.org'],
+  }
   const title = `Shop\r\nBcc: eve@example.org\r\n\r\n${hostile}`
   const result = await send('email', settings, { ...message, title })
   assert.equal(result.error, null)
@@ -136,7 +171,13 @@ test('a mail arrives with both texts, and no line of its head comes from a name'
 
 test('a mail server without TLS, or with a certificate that nobody signed, gets no password', async (t) => {
   const plain = await mailServer(t)
-  const settings = { host: 'localhost', user: 'quay', password: 'secret', from: 'quay@example.org', to: ['ops@example.org'] }
+  const settings = {
+    host: 'localhost',
+    user: 'quay',
+    password: 'secret',
+    from: 'quay@example.org',
+    to: ['ops@example.org'],
+  }
   const without = await send('email', { ...settings, port: plain.port })
   assert.match(without.error ?? '', /STARTTLS|TLS/i)
   // The certificate that the library brings for tests.
@@ -157,7 +198,9 @@ test('redirects are not followed, metadata addresses are refused, and what a rec
     email: { host: '169.254.169.254', from: 'a@example.org', to: ['b@example.org'] },
   }))
     assert.match((await send(kind, settings)).error ?? '', /belongs to the machine itself/, kind)
-  const shown = masked('no_service at https://h.example/services/T/B/key and /services/T/B/key', { url: 'https://h.example/services/T/B/key' })
+  const shown = masked('no_service at https://h.example/services/T/B/key and /services/T/B/key', {
+    url: 'https://h.example/services/T/B/key',
+  })
   assert.equal(shown, 'no_service at [secret] and [secret]')
 })
 
@@ -202,11 +245,17 @@ interface Block {
 async function send(name: string, settings: object, what = message): Promise<SendOutcome> {
   const kind = kindOf(name)!
   const read = kind.settings.parse(settings)
-  return kind.send(what, read, outsideFor(AbortSignal.timeout(30_000), () => new Date())).catch((error: Error) => ({
-    status: null,
-    error: error.message,
-    retryAfterSeconds: null,
-  }))
+  return kind
+    .send(
+      what,
+      read,
+      outsideFor(AbortSignal.timeout(30_000), () => new Date()),
+    )
+    .catch((error: Error) => ({
+      status: null,
+      error: error.message,
+      retryAfterSeconds: null,
+    }))
 }
 
 interface Sent {

@@ -56,7 +56,8 @@ test('a channel is made, tested, changed and removed; what is secret of it is se
   const { store } = opened.app
   assert.equal(await store.secrets.find(null, channelSecret(id)), null)
   const audit = JSON.stringify(await store.audit.list({ limit: 100 }))
-  for (const action of ['create', 'test', 'update', 'delete']) assert.ok(audit.includes(`notification.${action}`), action)
+  for (const action of ['create', 'test', 'update', 'delete'])
+    assert.ok(audit.includes(`notification.${action}`), action)
   const all = [made, tested, refused, changed, await call('listNotificationChannels')].map((one) => one.body).join()
   for (const text of [audit, all, opened.log()]) assert.ok(!text.includes('topsecretkey'))
 })
@@ -70,10 +71,22 @@ test('what cannot be a channel is refused with where and why; another address ne
   const mail = { host: 'smtp.example.org', from: 'a@example.org', to: ['b@example.org'], password: 'secret', user: 'a' }
   assert.deepEqual(await refusal({ kind: 'pigeon', settings: {} }), [422, '/kind'])
   assert.deepEqual(await refusal({ kind: 'slack', settings: { url: 'ftp://x' } }), [422, '/settings/url'])
-  assert.deepEqual(await refusal({ kind: 'slack', settings: { url: 'http://169.254.169.254/' } }), [422, '/settings/url'])
-  assert.deepEqual(await refusal({ kind: 'slack', settings: { url: 'https://a:b@x.example/' } }), [422, '/settings/url'])
-  assert.deepEqual(await refusal({ kind: 'email', settings: { ...mail, to: ['x\r\nBcc: y@z'] } }), [422, '/settings/to/0'])
-  assert.deepEqual(await refusal({ kind: 'email', settings: { ...mail, host: 'fd00:ec2::254' } }), [422, '/settings/host'])
+  assert.deepEqual(await refusal({ kind: 'slack', settings: { url: 'http://169.254.169.254/' } }), [
+    422,
+    '/settings/url',
+  ])
+  assert.deepEqual(await refusal({ kind: 'slack', settings: { url: 'https://a:b@x.example/' } }), [
+    422,
+    '/settings/url',
+  ])
+  assert.deepEqual(await refusal({ kind: 'email', settings: { ...mail, to: ['x\r\nBcc: y@z'] } }), [
+    422,
+    '/settings/to/0',
+  ])
+  assert.deepEqual(await refusal({ kind: 'email', settings: { ...mail, host: 'fd00:ec2::254' } }), [
+    422,
+    '/settings/host',
+  ])
   const quietHours = { from: '22:00', to: '07:00', timezone: 'Mars' }
   assert.deepEqual(await refusal({ kind: 'email', settings: mail, quietHours }), [422, '/quietHours/timezone'])
   assert.deepEqual(await refusal({ kind: 'email', settings: mail, projects: ['nowhere'] }), [422, '/projects/0'])
@@ -84,7 +97,10 @@ test('what cannot be a channel is refused with where and why; another address ne
   const change = (settings: object) =>
     call('updateNotificationChannel', { params: { channel: made.json.id }, body: { settings } })
   const moved = await change({ host: 'smtp.evil.example' })
-  assert.deepEqual([moved.status, moved.json.errors[0].pointer, moved.json.errors[0].code], [422, '/settings/password', 'needed_again'])
+  assert.deepEqual(
+    [moved.status, moved.json.errors[0].pointer, moved.json.errors[0].code],
+    [422, '/settings/password', 'needed_again'],
+  )
   assert.equal((await change({ host: 'smtp2.example.org', password: 'other' })).status, 200)
   assert.equal((await change({ to: ['c@example.org'] })).status, 200)
   const taken = await call('createNotificationChannel', { body: { name: 'Mail', kind: 'email', settings: mail } })
@@ -160,14 +176,20 @@ test('a backup that is late or not whole and a failed deploy are told once each,
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   assert.deepEqual([ids.length, new Set(ids).size], [2, 1])
   const [text = ''] = await texts()
-  for (const line of [/the backup is late/, /a backup is not whole/, /a deploy failed. npm ci failed\./]) assert.match(text, line)
+  for (const line of [/the backup is late/, /a backup is not whole/, /a deploy failed. npm ci failed\./])
+    assert.match(text, line)
 })
 
 test('the disk and the audit log are looked at: told once, and again when they are well', async (t) => {
   const { store, clock, home, start, texts, now } = await notifying(t)
   const notifier = await start()
-  assert.equal((await diskNews({ home, now })).incidents.length + (await auditNews({ store, now })).incidents.length >= 0, true)
-  const broken = { verify: async () => ({ ok: false, entries: 3, firstBroken: 2, reason: 'Entry 2 is missing.', checkpoint: null }) }
+  assert.equal(
+    (await diskNews({ home, now })).incidents.length + (await auditNews({ store, now })).incidents.length >= 0,
+    true,
+  )
+  const broken = {
+    verify: async () => ({ ok: false, entries: 3, firstBroken: 2, reason: 'Entry 2 is missing.', checkpoint: null }),
+  }
   const look = async (audit: Pick<Store['audit'], 'verify'>) =>
     notifier.take([await auditNews({ store: { ...store, audit: { ...store.audit, ...audit } }, now })])
   await look(broken)
@@ -332,7 +354,13 @@ async function notifying(t: TestContext, { keepOpen = true } = {}) {
       store.transaction(async (tx) => {
         for (let index = 0; index < count; index++) {
           failures += 1
-          const one = { workload: 'web', state: 'backing-off', outOfMemory: false, reason: 'It ended.', mark: `${failures}` }
+          const one = {
+            workload: 'web',
+            state: 'backing-off',
+            outOfMemory: false,
+            reason: 'It ended.',
+            mark: `${failures}`,
+          }
           const data = { ...status, failing: [one], running: [] }
           await tx.events.append({ type: 'project.status', project: 'prj_1', data })
         }

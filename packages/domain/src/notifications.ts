@@ -169,7 +169,13 @@ export function tell(
   if (group.open && isOver) {
     const isWanted = group.told && rules.events.includes('recovered')
     const after = { ...group, open: false, told: false, endedAt: null, endedTitle: null }
-    const over = { event: 'recovered', project, title: group.endedTitle ?? title, detail: '', at: group.endedAt! } as const
+    const over = {
+      event: 'recovered',
+      project,
+      title: group.endedTitle ?? title,
+      detail: '',
+      at: group.endedAt!,
+    } as const
     return { told: isWanted ? { ...over, count: 1 } : null, after }
   }
   return { told: null, after: group.open ? group : null }

@@ -26,7 +26,12 @@ export function notificationReader({ db }: Reading): NotificationReader {
       })),
     due: async (channel, now) =>
       (
-        await groups.where('channel', '=', channel).where('due_at', '<=', now).orderBy('due_at').orderBy('key').execute()
+        await groups
+          .where('channel', '=', channel)
+          .where('due_at', '<=', now)
+          .orderBy('due_at')
+          .orderBy('key')
+          .execute()
       ).map(groupOf),
     firstDue: async () => {
       const [first] = await groups.where('due_at', 'is not', null).orderBy('due_at').limit(1).execute()

@@ -30,10 +30,14 @@ export async function channelSettings(
   const settings: Record<string, unknown> = {}
   for (const [name, value] of given.map(pairOf)) {
     const property = properties[name]
-    if (property === undefined) throw usageError(`${kind.label} has no setting "${name}".`, `It has: ${names.join(', ')}`)
+    if (property === undefined)
+      throw usageError(`${kind.label} has no setting "${name}".`, `It has: ${names.join(', ')}`)
     if (property.writeOnly === true)
-      throw usageError(`"${name}" is secret.`, `Give it in a file, --secret-file ${name}=<file>, or leave it out to be asked.`)
-    settings[name] = valueOf(property, value)
+      throw usageError(
+        `"${name}" is secret.`,
+        `Give it in a file, --secret-file ${name}=<file>, or leave it out to be asked.`,
+      )
+    settings[name] = typedValue(property, value)
   }
   for (const [name, file] of files.map(pairOf)) {
     if (properties[name]?.writeOnly !== true) throw usageError(`${kind.label} has no secret "${name}".`)
@@ -42,8 +46,10 @@ export async function channelSettings(
   for (const name of required) {
     const property = properties[name]
     if (settings[name] !== undefined || property === undefined) continue
-    if (property.writeOnly !== true) throw usageError(`${kind.label} needs "${name}".`, `Give it: --set ${name}=…  ${property.description ?? ''}`)
-    if (!isInteractive(context.world)) throw usageError(`${kind.label} needs "${name}".`, `Give it: --secret-file ${name}=<file>`)
+    if (property.writeOnly !== true)
+      throw usageError(`${kind.label} needs "${name}".`, `Give it: --set ${name}=…  ${property.description ?? ''}`)
+    if (!isInteractive(context.world))
+      throw usageError(`${kind.label} needs "${name}".`, `Give it: --secret-file ${name}=<file>`)
     settings[name] = await askHidden(context.world, `${property.description ?? name} `)
   }
   return settings
@@ -55,7 +61,7 @@ function pairOf(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
-function valueOf({ type, anyOf = [] }: Property, text: string): unknown {
+function typedValue({ type, anyOf = [] }: Property, text: string): unknown {
   const types = [type, ...anyOf.map((one) => one.type)]
   if (types.includes('integer')) return Number(text)
   return types.includes('array') ? text.split(',').map((one) => one.trim()) : text

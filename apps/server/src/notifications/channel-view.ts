@@ -60,7 +60,10 @@ export function addressOf(kind: ChannelKind | null, settings: Readonly<Record<st
 }
 
 export function kindView(kind: ChannelKind): NotificationKind {
-  const { $schema: _dialect, ...settingsSchema } = z.toJSONSchema(kind.settings, { io: 'input', unrepresentable: 'any' })
+  const { $schema: _dialect, ...settingsSchema } = z.toJSONSchema(kind.settings, {
+    io: 'input',
+    unrepresentable: 'any',
+  })
   return { name: kind.name, label: kind.label, settingsSchema: settingsSchema as Record<string, unknown> }
 }
 

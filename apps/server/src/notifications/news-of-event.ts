@@ -91,7 +91,11 @@ async function operationNews(event: EventRecord, store: Lookups): Promise<News> 
   if (operation.state !== 'failed') return noNews
   const { kind } = operation
   const told = backupKinds.has(kind)
-    ? ({ event: 'backup-failed', below: 'backup', words: kind === 'backup' ? 'a backup failed' : 'a copy of a backup failed' } as const)
+    ? ({
+        event: 'backup-failed',
+        below: 'backup',
+        words: kind === 'backup' ? 'a backup failed' : 'a copy of a backup failed',
+      } as const)
     : kind === 'deploy'
       ? ({ event: 'deploy-failed', below: 'deploy', words: 'a deploy failed' } as const)
       : startKinds.has(kind)
@@ -114,9 +118,16 @@ async function operationNews(event: EventRecord, store: Lookups): Promise<News> 
 
 async function cronNews(event: EventRecord, store: Lookups): Promise<News> {
   const { name, exitCode, signal, error, run } = event.data as Record<string, string | number | null>
-  const how = exitCode === null ? (signal === null ? '' : `It was ended by ${signal}.`) : `It ended with exit code ${exitCode}.`
+  const how =
+    exitCode === null ? (signal === null ? '' : `It was ended by ${signal}.`) : `It ended with exit code ${exitCode}.`
   const title = `${await nameOf(event.project, store)}: the cron job ${name} failed`
-  return single(event, { key: `cron/${name}`, event: 'cron-failed', mark: String(run), title, detail: String(error ?? how) })
+  return single(event, {
+    key: `cron/${name}`,
+    event: 'cron-failed',
+    mark: String(run),
+    title,
+    detail: String(error ?? how),
+  })
 }
 
 async function lateNews(event: EventRecord, store: Lookups): Promise<News> {

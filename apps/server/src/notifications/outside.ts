@@ -1,6 +1,5 @@
-import { post } from '../webhooks/post.ts'
+import { checkedLookup, post } from '../webhooks/post.ts'
 import { addressBlocker } from '../webhooks/receivers.ts'
-import { checkedLookup } from '../webhooks/post.ts'
 import { retryAfter } from '../webhooks/retries.ts'
 import type { Outside } from './channel-kind.ts'
 

@@ -34,7 +34,13 @@ export interface NotificationQueue {
   firstDue(): Promise<Date | null>
 }
 
-export function createNotificationQueue({ store, now }: { readonly store: Store; readonly now: () => Date }): NotificationQueue {
+export function createNotificationQueue({
+  store,
+  now,
+}: {
+  readonly store: Store
+  readonly now: () => Date
+}): NotificationQueue {
   let position: number | null = null
   let noted = 0
 
@@ -105,7 +111,8 @@ async function mayMatter(
   channels: readonly NotificationChannelRow[],
   { notifications }: Pick<Store, 'notifications'>,
 ): Promise<boolean> {
-  if (news.some(({ incidents }) => incidents.some((one) => channels.some((channel) => isFor(channel, one))))) return true
+  if (news.some(({ incidents }) => incidents.some((one) => channels.some((channel) => isFor(channel, one)))))
+    return true
   for (const prefix of new Set(news.flatMap(({ wellBelow }) => (wellBelow === null ? [] : [wellBelow.prefix]))))
     if ((await notifications.groupsFrom(prefix)).length > 0) return true
   return false

@@ -16,7 +16,10 @@ export function knownKind(name: string): ChannelKind {
 }
 
 /** Settings as they are stored: what is shown, and what is sealed. Throws `validation_failed`. */
-export function readSettings(kind: ChannelKind, given: Settings): { readonly open: Settings; readonly sealed: Settings } {
+export function readSettings(
+  kind: ChannelKind,
+  given: Settings,
+): { readonly open: Settings; readonly sealed: Settings } {
   const read = kind.settings.safeParse(given)
   if (!read.success) {
     throw refused(
@@ -79,5 +82,7 @@ function refuseAddresses(settings: Settings): void {
 }
 
 function refused(errors: readonly FieldError[]): ProblemError {
-  return new ProblemError('validation_failed', errors[0]?.detail ?? 'The settings cannot be used.', { errors: [...errors] })
+  return new ProblemError('validation_failed', errors[0]?.detail ?? 'The settings cannot be used.', {
+    errors: [...errors],
+  })
 }

@@ -29,7 +29,8 @@ export function masked(text: string, secrets: Readonly<Record<string, unknown>>)
   let shown = text
   for (const secret of Object.values(secrets)) {
     if (typeof secret !== 'string' || secret.length < 4) continue
-    for (const form of [secret, ...pathOf(secret), encodeURIComponent(secret)]) shown = shown.replaceAll(form, '[secret]')
+    for (const form of [secret, ...pathOf(secret), encodeURIComponent(secret)])
+      shown = shown.replaceAll(form, '[secret]')
   }
   return shown
 }

@@ -174,10 +174,8 @@ function apply(event: EventRecord): void {
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return
     case 'notification.changed':
-      void queryClient.invalidateQueries({ queryKey: ['notifications'] })
-      return
     case 'device.added':
-      void queryClient.invalidateQueries({ queryKey: ['devices'] })
+      void queryClient.invalidateQueries({ queryKey: ['notifications'] })
       return
     default:
       event.type satisfies never

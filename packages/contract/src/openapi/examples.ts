@@ -899,7 +899,11 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookPatch: { enabled: false },
   WebhookWithSecret: { ...webhook, secret: 'whsec_EXAMPLE' },
   NotificationChannel: channel,
-  NotificationChannelCreate: { name: 'Team', kind: 'slack', settings: { url: 'https://hooks.slack.com/services/EXAMPLE' } },
+  NotificationChannelCreate: {
+    name: 'Team',
+    kind: 'slack',
+    settings: { url: 'https://hooks.slack.com/services/EXAMPLE' },
+  },
   NotificationChannelList: { items: [channel], kinds: [{ name: 'slack', label: 'Slack', settingsSchema: {} }] },
   NotificationChannelPatch: { enabled: false },
   NotificationDelivery: notification,

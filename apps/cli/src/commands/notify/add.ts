@@ -61,7 +61,9 @@ function rulesOf({ events, project, quietHours, timezone, cooldown }: AddFlags):
     throw usageError(`"${quietHours}" are no hours.`, 'An example: --quiet-hours 22:00-07:00')
   const zone = timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
   return {
-    ...(events === undefined ? {} : { events: events.split(',').map((one) => one.trim()) as NonNullable<Body['events']> }),
+    ...(events === undefined
+      ? {}
+      : { events: events.split(',').map((one) => one.trim()) as NonNullable<Body['events']> }),
     ...(project === undefined ? {} : { projects: [...project] }),
     ...(from === undefined || to === undefined ? {} : { quietHours: { from, to, timezone: zone } }),
     ...(cooldown === undefined ? {} : { cooldownMinutes: wholeNumber(cooldown, '--cooldown', 1, 1440) }),

@@ -1,7 +1,11 @@
 import { z } from 'zod'
 import { channelKind, hostOf, type OutgoingMessage, secretAddress, shortened } from '../../channel-kind.ts'
 
-const colours: Readonly<Record<OutgoingMessage['tone'], number>> = { good: 0x2e_9e_5b, bad: 0xd6_3a_3a, neutral: 0x5b_6b_7f }
+const colours: Readonly<Record<OutgoingMessage['tone'], number>> = {
+  good: 0x2e_9e_5b,
+  bad: 0xd6_3a_3a,
+  neutral: 0x5b_6b_7f,
+}
 
 export const discord = channelKind({
   name: 'discord',
@@ -13,8 +17,8 @@ export const discord = channelKind({
     outside.post(url, {
       embeds: [
         {
-          title: shortened(escape(message.title), 256),
-          description: shortened(escape(message.text), 4096),
+          title: shortened(escapeText(message.title), 256),
+          description: shortened(escapeText(message.text), 4096),
           url: message.link,
           color: colours[message.tone],
           timestamp: message.at,
@@ -26,6 +30,6 @@ export const discord = channelKind({
 })
 
 /** What Discord reads as markup: links with a text of their own, mentions, emphasis. */
-function escape(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll(/[\\*_~`|>#[\]()<@:-]/g, (found) => `\\${found}`)
 }

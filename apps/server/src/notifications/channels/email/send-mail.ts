@@ -76,13 +76,13 @@ function htmlOf({ title, text, link }: OutgoingMessage): string {
   const lines = text === '' ? [] : text.split('\n')
   return [
     '<!doctype html><meta charset="utf-8"><body style="font-family:sans-serif">',
-    `<h2>${escape(title)}</h2>`,
-    ...lines.map((line) => `<p>${escape(line)}</p>`),
-    `<p><a href="${escape(link)}">Open in Stackquay</a></p></body>`,
+    `<h2>${escapeText(title)}</h2>`,
+    ...lines.map((line) => `<p>${escapeText(line)}</p>`),
+    `<p><a href="${escapeText(link)}">Open in Stackquay</a></p></body>`,
   ].join('\n')
 }
 
-function escape(text: string): string {
+function escapeText(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

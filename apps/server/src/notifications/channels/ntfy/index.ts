@@ -41,5 +41,8 @@ function withinBytes(text: string, most: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= most) return text
   // A character that is cut in two ends as U+FFFD.
-  return `${bytes.subarray(0, most - 3).toString('utf8').replace(/\uFFFD$/, '')}…`
+  return `${bytes
+    .subarray(0, most - 3)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '')}…`
 }

@@ -9,10 +9,10 @@ export const slack = channelKind({
   destinations: [],
   address: ({ url }) => hostOf(url),
   send: (message, { url }, outside) => {
-    const title = escape(message.title)
+    const title = escapeText(message.title)
     // A section takes 3,000 characters; escaping makes up to five of one.
     const text = shortenedEscaped(message.text, 2950 - title.length)
-    const link = `<${escape(message.link)}|Open in Stackquay>`
+    const link = `<${escapeText(message.link)}|Open in Stackquay>`
     const body = [`*${title}*`, ...(text === '' ? [] : [text])].join('\n')
     return outside.post(url, {
       text: title,
@@ -26,14 +26,14 @@ export const slack = channelKind({
 })
 
 /** The three characters with which mentions, links and commands begin. */
-function escape(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function shortenedEscaped(text: string, most: number): string {
   let length = most
   for (;;) {
-    const escaped = escape(shortened(text, length))
+    const escaped = escapeText(shortened(text, length))
     if (escaped.length <= most) return escaped
     length -= Math.max(1, Math.ceil((escaped.length - most) / 5))
   }

@@ -1,7 +1,11 @@
 import { z } from 'zod'
 import { channelKind, hostOf, type OutgoingMessage, secretAddress } from '../../channel-kind.ts'
 
-const colours: Readonly<Record<OutgoingMessage['tone'], string>> = { good: 'good', bad: 'attention', neutral: 'default' }
+const colours: Readonly<Record<OutgoingMessage['tone'], string>> = {
+  good: 'good',
+  bad: 'attention',
+  neutral: 'default',
+}
 
 /** Workflows take Adaptive Cards alone; the connectors of before are retired. */
 export const teams = channelKind({

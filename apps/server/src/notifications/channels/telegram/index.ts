@@ -25,10 +25,10 @@ export const telegram = channelKind({
   address: ({ serverUrl, chatId }) => `${hostOf(serverUrl)}, chat ${chatId}`,
   send: async (message, { token, chatId, serverUrl }, outside) => {
     const text = shortened(message.text, 3500)
-    const lines = [`<b>${escape(message.title)}</b>`, ...(text === '' ? [] : [escape(text)])]
+    const lines = [`<b>${escapeText(message.title)}</b>`, ...(text === '' ? [] : [escapeText(text)])]
     const answer = await outside.post(under(serverUrl, `bot${token}/sendMessage`), {
       chat_id: chatId,
-      text: [...lines, `<a href="${escape(message.link)}">Open in Stackquay</a>`].join('\n'),
+      text: [...lines, `<a href="${escapeText(message.link)}">Open in Stackquay</a>`].join('\n'),
       parse_mode: 'HTML',
       link_preview_options: { is_disabled: true },
     })
@@ -36,7 +36,7 @@ export const telegram = channelKind({
   },
 })
 
-function escape(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
