@@ -297,8 +297,10 @@ test('no runtime, service or database is called by its name outside its folder',
 })
 
 test('no kind of notification channel is called by its name outside its folder', () => {
-  const folder = 'apps/server/src/notifications/channels/'
-  const kinds = new Set(filesBelow(folder).flatMap((file) => file.slice(folder.length).match(/^([^/]+)\//)?.[1] ?? []))
+  const folder = 'apps/server/src/notifications/channels'
+  const kinds = new Set(
+    filesBelow(folder).flatMap((file) => file.slice(folder.length + 1).match(/^([^/]+)\//)?.[1] ?? []),
+  )
   assert.ok(kinds.size >= 8)
   const others = ['apps/server/src/notifications', 'apps/web/src/pages/notifications', 'apps/cli/src/notify']
   const wrong = others
