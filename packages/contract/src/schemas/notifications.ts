@@ -26,7 +26,11 @@ const Events = z.array(z.enum(notificationEvents)).min(1).max(notificationEvents
 const Projects = z.array(z.string().min(1).max(60)).max(200).describe('Ids or slugs; empty for all.')
 const WallTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59')
 export const QuietHours = z
-  .strictObject({ from: WallTime, to: WallTime, timezone: z.string().min(1).max(60) })
+  .strictObject({
+    from: WallTime.describe('When they begin.'),
+    to: WallTime.describe('When they end.'),
+    timezone: z.string().min(1).max(60).describe('`Europe/Berlin`.'),
+  })
   .meta({ id: 'QuietHours' })
 export type QuietHours = z.infer<typeof QuietHours>
 const Quiet = QuietHours.nullable().describe('What happens then is told at their end; null without.')
@@ -70,8 +74,8 @@ export const NotificationChannel = z
     settings: z.record(z.string(), z.unknown()).describe('Of a secret `url` only `hasUrl`.'),
     events: z.array(z.string()),
     projects: z.array(z.string()).describe('Ids; empty for all.'),
-    quietHours: QuietHours.nullable(),
-    cooldownMinutes: z.int(),
+    quietHours: QuietHours.nullable().describe('Null without.'),
+    cooldownMinutes: z.int().describe('Minutes between messages.'),
     enabled: z.boolean(),
     createdAt: Time,
     lastDelivery: z
@@ -86,13 +90,13 @@ export const NotificationKind = z
   .object({
     name: z.string(),
     label: z.string(),
-    settingsSchema: z.record(z.string(), z.unknown()).describe('JSON Schema.'),
+    settingsSchema: z.record(z.string(), z.unknown()).describe('JSON Schema of `settings`.'),
   })
   .meta({ id: 'NotificationKind' })
 export type NotificationKind = z.infer<typeof NotificationKind>
 
 export const NotificationChannelList = z
-  .object({ items: z.array(NotificationChannel), kinds: z.array(NotificationKind) })
+  .object({ items: z.array(NotificationChannel), kinds: z.array(NotificationKind).describe('What there can be.') })
   .meta({ id: 'NotificationChannelList' })
 
 export const NotificationDelivery = WebhookDelivery.pick({
