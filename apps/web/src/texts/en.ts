@@ -2390,6 +2390,7 @@ export const en = {
     editTitle: (name: string) => `Change ${name}`,
     name: 'Name',
     kind: 'Kind',
+    nullValue: 'none',
     events: 'Events',
     eventNames: {
       down: 'A program ended or does not answer',

@@ -82,6 +82,8 @@ export function ChannelForm({ channel, kinds, onClose, onDone }: ChannelFormProp
         value={settings}
         onChange={setSettings}
         pointer="/settings"
+        within="channel."
+        nullText={t.nullValue}
         errors={problem?.errors}
       />
       <RuleFields rules={rules} onChange={setRules} tried={tried} errors={problem?.errors} />
