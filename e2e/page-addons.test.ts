@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -30,7 +33,7 @@ credentials:
   - {label: token, value: '\${secret.token}', secret: true}
 `
 
-describe('addons and branch environments on the page', { concurrency: 1 }, () => {
+describe('addons, branch environments and notifications on the page', { concurrency: 1 }, () => {
   let browser: Browser
   let service: Service
   let git: GitServer
@@ -158,5 +161,64 @@ describe('addons and branch environments on the page', { concurrency: 1 }, () =>
       errors.filter((error) => !/^(404|422) /.test(error)),
       [],
     )
+  })
+
+  it('tells people by a channel that is added, tried and watched on the page', { timeout: 120_000 }, async () => {
+    const received: string[] = []
+    let status = 200
+    const phone = createServer(async (request, response) => {
+      let body = ''
+      for await (const part of request) body += part
+      received.push(body)
+      response.writeHead(status).end('{"error":"unauthorized, token Atoken"}')
+    }).listen(0, '127.0.0.1')
+    await once(phone, 'listening')
+    try {
+      await page.goto(`${service.url}/settings/notifications`)
+      await page.getByText('Nobody is told yet').waitFor()
+      await assertLooks(page, 'no notification channels')
+      await page.getByRole('button', { name: 'New channel' }).click()
+      await assertLooks(page, 'a mail channel')
+      await dialog().getByLabel('Kind').selectOption({ label: 'Gotify' })
+      await dialog().getByLabel('Name').fill('phone')
+      await dialog()
+        .getByLabel('Server')
+        .fill(`http://127.0.0.1:${(phone.address() as AddressInfo).port}`)
+      await dialog().getByLabel('Token').fill('Atoken')
+      await dialog().getByRole('switch', { name: 'Quiet hours' }).click()
+      await dialog().getByLabel('Time zone').fill('Mars/Base')
+      await inDialog('Add channel').click()
+      await dialog().getByText('"Mars/Base" is not a time zone.').waitFor()
+      await assertLooks(page, 'a channel with a fault')
+      await dialog().getByLabel('Time zone').fill('Europe/Berlin')
+      await inDialog('Add channel').click()
+      await page.getByText('phone is added.').waitFor()
+      const act = async (name: string) => {
+        await page.getByRole('button', { name: 'More actions for phone' }).click()
+        await page.getByRole('menuitem', { name }).click()
+      }
+      await act('Send a test message')
+      await page.getByText('phone took the test message.').waitFor()
+      assert.equal(JSON.parse(received[0]!).title, 'Test message from Stackquay')
+      status = 401
+      await act('Send a test message')
+      await page.getByText('phone did not take the test message.').waitFor()
+      await assertLooks(page, 'notification channels')
+      await page.getByRole('link', { name: 'phone', exact: true }).click()
+      const answers = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
+      await answers.first().getByText('The receiver answered 401. {"error":"unauthorized, token [secret]"}').waitFor()
+      await assertLooks(page, 'messages of a channel')
+      await page.getByRole('link', { name: 'All channels' }).click()
+      await act('Change…')
+      await dialog().getByLabel('Minutes between messages').fill('5')
+      await inDialog('Save').click()
+      await dialog().waitFor({ state: 'detached' })
+      await act('Remove…')
+      await inDialog('Remove channel').click()
+      await page.getByText('Nobody is told yet').waitFor()
+    } finally {
+      phone.closeAllConnections()
+      phone.close()
+    }
   })
 })

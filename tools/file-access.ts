@@ -88,7 +88,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/sealing-key.ts', why: 'the secret key, in the home' },
   { path: 'apps/server/src/setup-code.ts', why: 'the set-up code, in the home' },
   { path: 'apps/server/src/source/', why: 'folders of `git` in the home, given to the user that talks to the network' },
-  { path: 'apps/server/src/system/diagnostics.ts', why: 'the free room of the home' },
+  { path: 'apps/server/src/system/disk-check.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/system/file-system.ts', why: 'the file system of the home' },
   { path: 'apps/server/src/terminals/shell.ts', why: 'shells of the machine' },
   { path: 'apps/server/src/users/system-user.ts', why: 'programs of the machine' },

@@ -69,6 +69,7 @@ const kindNameExceptions: readonly { readonly file: string; readonly name: strin
   },
   { file: 'apps/server/src/system/diagnostics.ts', name: 'storage', why: 'a category of checks: disk and database' },
   { file: 'apps/server/src/system/metrics-check.ts', name: 'storage', why: 'the same category' },
+  { file: 'apps/server/src/system/disk-check.ts', name: 'storage', why: 'a category of checks: disk and database' },
   { file: 'apps/server/src/system/schedules-check.ts', name: 'storage', why: 'the same category' },
   { file: 'apps/server/src/system/trash-check.ts', name: 'storage', why: 'the same category' },
   { file: 'packages/contract/src/schemas/system.ts', name: 'storage', why: 'the same category' },
@@ -297,6 +298,24 @@ test('no runtime, service or database is called by its name outside its folder',
       ),
     )
   assert.deepEqual(wrong, [], 'ask the kind’s descriptor instead, or add an exception with its reason')
+})
+
+test('no kind of notification channel is called by its name outside its folder', () => {
+  const folder = 'apps/server/src/notifications/channels'
+  const kinds = new Set(
+    filesBelow(folder).flatMap((file) => file.slice(folder.length + 1).match(/^([^/]+)\//)?.[1] ?? []),
+  )
+  assert.ok(kinds.size >= 8)
+  const others = ['apps/server/src/notifications', 'apps/web/src/pages/notifications', 'apps/cli/src/notify']
+  const wrong = others
+    .flatMap((one) => filesBelow(one))
+    .filter((file) => isOurCode(file) && !file.startsWith(folder))
+    .flatMap((file) =>
+      [...read(file).matchAll(/'([a-z]+)'/g)]
+        .filter(([, word]) => kinds.has(word!))
+        .map(([word]) => `${file} says ${word}`),
+    )
+  assert.deepEqual(wrong, [])
 })
 
 test('each engine is a folder, a line in the list of those that can be opened, and a name that projects can use', () => {

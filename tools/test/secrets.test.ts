@@ -22,6 +22,7 @@ const places: Readonly<Record<string, string>> = {
   'apps/server/src/operations/make-source.ts': 'the URL that git clones from',
   'apps/server/src/settings/registries.ts': 'to log in to a registry when an image is pulled',
   'apps/server/src/ssh/host-key.ts': 'to be known by clients of SSH',
+  'apps/server/src/notifications/sealed-settings.ts': 'to send messages with',
   'apps/server/src/webhooks/sealed-keys.ts': 'to sign deliveries with',
 }
 

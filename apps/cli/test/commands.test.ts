@@ -16,7 +16,19 @@ test('help lists every command, and every command and topic has help of its own'
   assert.match(two.stdout, /--secret/)
   const own = await stq(['logs', '--help'])
   assert.match(own.stdout, /--follow[\s\S]*Global Options:[\s\S]*--json/)
-  for (const name of ['audit', 'data', 'db', 'env', 'mail', 'operations', 'runs', 'runtime', 'service', 'webhooks']) {
+  for (const name of [
+    'audit',
+    'data',
+    'db',
+    'env',
+    'mail',
+    'notify',
+    'operations',
+    'runs',
+    'runtime',
+    'service',
+    'webhooks',
+  ]) {
     const parent = await stq([name, '--help'])
     assert.equal(parent.code, 0, parent.stderr)
     assert.match(parent.stdout, /\nCommands:\n {2}list /)

@@ -15,6 +15,7 @@ import { openHttp } from './app/http.ts'
 import { openInstance } from './app/instance.ts'
 import { openMetrics } from './app/metrics.ts'
 import { openOperations } from './app/operations.ts'
+import { openOutgoing } from './app/outgoing.ts'
 import { openKnownProjects } from './app/projects.ts'
 import { openResolving } from './app/resolving.ts'
 import { beginResuming } from './app/resumption.ts'
@@ -31,7 +32,6 @@ import type { PortsKeeper } from './ports/held-ports.ts'
 import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import type { SetupCode } from './setup-code.ts'
 import { tidyRegularly } from './tidy.ts'
-import { createDispatcher } from './webhooks/dispatcher.ts'
 import { createWorkers } from './workers/workers.ts'
 
 export interface App {
@@ -110,11 +110,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const metrics = openMetrics({ instance, projects, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
   const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
-  const dispatcher = createDispatcher({ store, now, onError })
-  await dispatcher.start()
+  const { dispatcher, notifier, ...outgoing } = await openOutgoing(instance, context)
 
-  const observed = { ...operating, metrics, sharing, access, resumption, dispatcher }
-  const parts = { ...observed, ports, sockets, trash, files, deploys, ssh }
+  const kept = { ports, sockets, trash, files, deploys, ssh, metrics }
+  const parts = { ...operating, ...kept, sharing, access, resumption, dispatcher, notifier }
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {
@@ -132,7 +131,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping, metrics]
         await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
-        for (const part of [dispatcher, commands.runs, orchestrator, workers]) await part.close()
+        for (const part of [outgoing, commands.runs, orchestrator, workers]) await part.close()
         await projects.settled()
         life.abort()
         await Promise.all([isolation.portWalls?.close(), isolation.users?.close()])

@@ -5,6 +5,8 @@ const everyMs = 60 * 60 * 1000
 const answersForMs = 24 * 60 * 60 * 1000
 /** Deliveries that ended are shown for a month. */
 const deliveriesForMs = 30 * 24 * 60 * 60 * 1000
+/** Of each channel. */
+const keptNotifications = 500
 /** Whoever was away for longer reads the present state instead. */
 const keptEvents = 50_000
 
@@ -32,6 +34,10 @@ async function forgetOld({ store, now, namesExpired }: Omit<Tidying, 'onError'>)
   const expired = await store.transaction(async (tx) => {
     await tx.idempotency.expire(new Date(now().getTime() - answersForMs).toISOString())
     await tx.webhooks.forgetDeliveries(new Date(now().getTime() - deliveriesForMs).toISOString())
+    await tx.notifications.forgetDeliveries(
+      new Date(now().getTime() - deliveriesForMs).toISOString(),
+      keptNotifications,
+    )
     if (last > keptEvents) await tx.events.trim(last - keptEvents)
     return tx.network.expireFormerSlugs(now().toISOString())
   })

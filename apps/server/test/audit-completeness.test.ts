@@ -117,6 +117,14 @@ describe('every operation that is to be recorded', () => {
       return call('redeliver', { params: { hook: id, delivery: items[0].id } })
     },
     deleteWebhook: async (call) => call('deleteWebhook', { params: await hook(call) }),
+    createNotificationChannel: (call) =>
+      call('createNotificationChannel', {
+        body: { name: 'team', kind: 'slack', settings: { url: 'http://127.0.0.1:9/' } },
+      }),
+    updateNotificationChannel: async (call) =>
+      call('updateNotificationChannel', { params: await channel(call), body: { cooldownMinutes: 5 } }),
+    testNotificationChannel: async (call) => call('testNotificationChannel', { params: await channel(call) }),
+    deleteNotificationChannel: async (call) => call('deleteNotificationChannel', { params: await channel(call) }),
     createProject: (call) => call('createProject', { body: { name: 'Shop' }, query: { wait: '10' } }),
     createFromManifest: (call) =>
       call('createFromManifest', { body: { manifest: 'version: 1\nname: Blog\n' }, query: { wait: '10' } }),
@@ -577,6 +585,10 @@ describe('every operation that is to be recorded', () => {
 
   async function hook(call: Parameters<Drive>[0]): Promise<{ hook: string }> {
     return { hook: (await call('listWebhooks')).json.items[0].id }
+  }
+
+  async function channel(call: Parameters<Drive>[0]): Promise<{ channel: string }> {
+    return { channel: (await call('listNotificationChannels')).json.items[0].id }
   }
 
   /** A change of settings that waited, and was cancelled. */

@@ -264,6 +264,13 @@ const webhooks = createRoute({
     typeof search.hook === 'string' && /^[\w-]{1,60}$/.test(search.hook) ? { hook: search.hook } : {},
   component: lazyRouteComponent(() => import('./pages/webhooks-page.tsx'), 'WebhooksPage'),
 })
+const notifications = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/notifications',
+  validateSearch: (search): { channel?: string } =>
+    typeof search.channel === 'string' && /^[\w-]{1,60}$/.test(search.channel) ? { channel: search.channel } : {},
+  component: lazyRouteComponent(() => import('./pages/notifications-page.tsx'), 'NotificationsPage'),
+})
 const diagnostics = createRoute({
   getParentRoute: () => app,
   path: '/settings/diagnostics',
@@ -312,6 +319,7 @@ export const router = createRouter({
       allBackups,
       trash,
       webhooks,
+      notifications,
       diagnostics,
     ]),
   ]),

@@ -20,6 +20,13 @@ export function restoredWriter({ db, now }: Writing): RestoredWriter {
         .set({ state: 'failed', next_attempt_at: null })
         .where('state', '=', 'pending')
         .execute()
+      // What it had to tell is of another time; the channels themselves go on.
+      await db
+        .updateTable('notification_deliveries')
+        .set({ state: 'failed', next_attempt_at: null })
+        .where('state', '=', 'pending')
+        .execute()
+      await db.deleteFrom('notification_groups').execute()
       await db.deleteFrom('shares').execute()
       return { operations: operations.map(({ id }) => id), runs: runs.map(({ id }) => id) }
     },

@@ -21,6 +21,11 @@ import type {
   SnapshotsTable,
 } from './schema-backups.ts'
 import type { BranchesTable, DeploysTable, GitDeliveriesTable, GitRefusalsTable } from './schema-deploys.ts'
+import type {
+  NotificationChannelsTable,
+  NotificationDeliveriesTable,
+  NotificationGroupsTable,
+} from './schema-notifications.ts'
 import type { TrashSecretsTable, TrashTable } from './schema-trash.ts'
 
 /**
@@ -50,6 +55,9 @@ export interface Schema {
   terminals: TerminalsTable
   webhooks: WebhooksTable
   webhook_deliveries: WebhookDeliveriesTable
+  notification_channels: NotificationChannelsTable
+  notification_groups: NotificationGroupsTable
+  notification_deliveries: NotificationDeliveriesTable
   domains: DomainsTable
   former_slugs: FormerSlugsTable
   proxy_rules: ProxyRulesTable

@@ -18,6 +18,7 @@ import type { ImageReader, ImageWriter } from './model/images.ts'
 import type { InstanceReader, InstanceWriter } from './model/instance.ts'
 import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 import type { NetworkReader, NetworkWriter } from './model/network.ts'
+import type { NotificationReader, NotificationWriter } from './model/notifications.ts'
 import type { PagePassReader, PagePassWriter } from './model/page-passes.ts'
 import type { PortReader, PortWriter } from './model/ports.ts'
 import type { ProjectUserReader, ProjectUserWriter } from './model/project-users.ts'
@@ -65,6 +66,7 @@ export interface Store {
   readonly runs: RunReader
   readonly terminals: TerminalReader
   readonly webhooks: WebhookReader
+  readonly notifications: NotificationReader
   readonly network: NetworkReader
   readonly backupChecks: BackupCheckReader
   readonly backupSchedules: BackupScheduleReader
@@ -181,6 +183,7 @@ export interface Transaction {
   readonly runs: RunWriter
   readonly terminals: TerminalWriter
   readonly webhooks: WebhookWriter
+  readonly notifications: NotificationWriter
   readonly network: NetworkWriter
   readonly backupChecks: BackupCheckWriter
   readonly backupSchedules: BackupScheduleWriter

@@ -16,6 +16,7 @@ import { imageReader, imageWriter } from './images.ts'
 import { instanceReader, instanceWriter } from './instance.ts'
 import { keptDataReader, keptDataWriter } from './kept-data.ts'
 import { networkReader, networkWriter } from './network.ts'
+import { notificationReader, notificationWriter } from './notifications.ts'
 import { operationReader, operationWriter } from './operations.ts'
 import { pagePassReader, pagePassWriter } from './page-passes.ts'
 import { portReader, portWriter } from './ports.ts'
@@ -66,6 +67,7 @@ export function readersOf(
     runs: runReader(reading),
     terminals: terminalReader(reading),
     webhooks: webhookReader(reading),
+    notifications: notificationReader(reading),
     network: networkReader(reading),
     backupChecks: backupCheckReader(reading),
     backupSchedules: backupScheduleReader(reading),
@@ -108,6 +110,7 @@ export function writersOf(writing: Writing): Transaction {
     runs: runWriter(writing),
     terminals: terminalWriter(writing),
     webhooks: webhookWriter(writing),
+    notifications: notificationWriter(writing),
     network: networkWriter(writing),
     backupChecks: backupCheckWriter(writing),
     backupSchedules: backupScheduleWriter(writing),

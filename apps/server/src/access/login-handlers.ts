@@ -40,6 +40,10 @@ export function loginHandlers(
           ...context.audit({ action: 'auth.login', target: user.username, changes }),
           actor: user.username,
         })
+        if (made !== null) {
+          const data = { device: made.id, user: user.id }
+          await tx.events.append({ type: 'device.added', project: null, data })
+        }
         return made
       })
       return { status: 200, body: loggedIn(user, session.key, device), cookies: [cookie.line(session.secret)] }

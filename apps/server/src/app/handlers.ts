@@ -31,6 +31,8 @@ import { logHandlers } from '../logs/log-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
 import { metricsHandlers } from '../metrics/handlers.ts'
 import type { MetricsKeeper } from '../metrics/keeper.ts'
+import type { Notifier } from '../notifications/dispatcher.ts'
+import { notificationHandlers } from '../notifications/handlers.ts'
 import { pointInTimeHandlers } from '../point-in-time/handlers.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
@@ -93,6 +95,7 @@ export interface HandlersDeps {
   readonly access: Access
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
+  readonly notifier: Notifier
   /** Null where the service has no address. */
   readonly ports: PortsKeeper | null
   readonly sockets: InheritedSockets
@@ -128,6 +131,7 @@ export function createHandlers(
       ...auditHandlers({ store }),
       ...sshHandlers({ store, resolver: deps.resolving.resolver, config: settings.config, ssh: deps.ssh }),
       ...webhookHandlers({ store, dispatcher, now }),
+      ...notificationHandlers({ store, notifier: deps.notifier }),
       ...instanceBackupHandlers(ofInstance),
       ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
       ...instanceHandlers(deps, settings),

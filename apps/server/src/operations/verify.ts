@@ -143,7 +143,8 @@ async function keep(
   }
   const found = outcome.state === 'failed' ? 'failed' : checks.every(({ ok }) => ok) ? 'whole' : 'faulty'
   const verified = await store.transaction(async (tx) => {
-    await tx.events.append(backupEvent('backup.verified', known.manifest))
+    const event = backupEvent('backup.verified', known.manifest)
+    await tx.events.append({ ...event, data: { ...event.data, outcome: found } })
     return tx.backupChecks.put(backup, { outcome: found, seconds: Math.round(seconds * 10) / 10, checks: all })
   })
   backups.known.verified(backup, verified)

@@ -1,5 +1,5 @@
 import type { OperationRecord, ProjectStatus, WorkloadStatus } from '@stackquay/contract'
-import { hasCron, projectStatus, type Resolved } from '@stackquay/domain'
+import { failingOf, hasCron, projectStatus, type Resolved, runningOf } from '@stackquay/domain'
 import type { Workload } from '@stackquay/engine-api'
 import type { Observations, Watches } from '@stackquay/orchestrator'
 import type { PortLease, ProjectRow } from '@stackquay/store'
@@ -152,8 +152,10 @@ export function tellingOf(
   const { state, desired, health } = derived
   const since = entry.told.startsWith(`{"state":"${state}"`) ? entry.since : now().toISOString()
   const { id, slug } = entry.row
+  const failing = failingOf(derived)
+  const more = failing.length === 0 ? {} : { failing, running: runningOf(derived) }
   return {
-    event: { type: 'project.status', project: id, data: { id, slug, state, desired, health } },
+    event: { type: 'project.status', project: id, data: { id, slug, state, desired, health, ...more } },
     after: { since, status: { ...derived, since }, told },
   }
 }

@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises'
 import { runtimeTypes } from '@stackquay/catalog'
 import type { DiagnosticCheck, Orphan } from '@stackquay/contract'
 import type { Engine, Readiness } from '@stackquay/engine-api'
@@ -16,6 +15,7 @@ import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { sharesPorts } from '../ports/shares-ports.ts'
 import type { LiveSettings } from '../settings/instance-settings.ts'
 import { nameOfUser } from '../users/name-of-user.ts'
+import { diskCheck } from './disk-check.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
 import { isolationChecks } from './isolation-checks.ts'
@@ -61,7 +61,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['proxy', proxyCheck(deps)],
     ['ssh', async () => sshCheck(deps)],
     ['held-ports', heldPortsCheck(deps)],
-    ['disk', diskCheck(deps)],
+    ['disk', () => diskCheck(deps.config.home)],
     ['file-system', fileSystemCheck(deps)],
     ['database', databaseCheck(deps)],
     ['backup-schedules', () => schedulesCheck(deps)],
@@ -239,20 +239,6 @@ const heldPortsCheck =
       `${text} It could not hold ${missing}, which browsers take for the same name.`,
       'Stop the program that listens there, then restart the service.',
     )
-  }
-
-const diskCheck =
-  ({ config }: DiagnosticsDeps): Check =>
-  async () => {
-    const { bavail, bsize, blocks } = await statfs(config.home)
-    const free = bavail * bsize
-    const share = blocks === 0 ? 1 : bavail / blocks
-    const text = `${(free / 1e9).toFixed(1)} GB free (${Math.round(share * 100)} %).`
-    if (free < 500e6)
-      return made('disk', 'storage', 'Disk', 'error', text, 'Free some space: databases stop when the disk is full.')
-    return free < 5e9
-      ? made('disk', 'storage', 'Disk', 'warning', text, 'Free some space soon.')
-      : made('disk', 'storage', 'Disk', 'ok', text)
   }
 
 const fileSystemCheck =

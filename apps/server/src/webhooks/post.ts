@@ -1,4 +1,5 @@
 import { lookup as systemLookup } from 'node:dns'
+import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { request as httpRequest } from '../http/node-http.ts'
@@ -10,6 +11,8 @@ export interface PostResult {
   /** Why it does not count as received; null when it does. */
   readonly error: string | null
   readonly retryAfter: string | undefined
+  /** The beginning of the answer’s body, where it was asked for. */
+  readonly answer?: string
 }
 
 /** How long a receiver may take. Standard Webhooks asks senders for 15 to 30 seconds. */
@@ -17,7 +20,7 @@ const timeoutMs = 20_000
 
 /**
  * Sends a body and looks at the status alone: 2xx is received. Redirects are not followed, because the address was an
- * administrator's choice and another is not. Of the answer's body nothing is kept. Never throws.
+ * administrator's choice and another is not. Of the answer's body nothing is kept but its first `answerBytes`. Never throws.
  */
 export function post(
   url: string,
@@ -25,6 +28,7 @@ export function post(
   body: string,
   signal: AbortSignal,
   lookup = systemLookup,
+  answerBytes = 0,
 ): Promise<PostResult> {
   const { promise, resolve } = Promise.withResolvers<PostResult>()
   const failed = (error: string) => resolve({ status: null, error, retryAfter: undefined })
@@ -53,8 +57,13 @@ export function post(
       (response) => {
         const status = response.statusCode ?? 0
         const error = status >= 200 && status < 300 ? null : `The receiver answered ${status}.`
-        resolve({ status, error, retryAfter: response.headers['retry-after'] })
-        response.destroy()
+        const result = { status, error, retryAfter: response.headers['retry-after'] }
+        if (answerBytes === 0) {
+          resolve(result)
+          response.destroy()
+        } else {
+          void beginningOf(response, answerBytes).then((answer) => resolve({ ...result, answer }))
+        }
       },
     )
     request.on('error', (error) => failed(both.aborted && !signal.aborted ? noAnswer : error.message || String(error)))
@@ -63,6 +72,21 @@ export function post(
     failed(error instanceof Error ? error.message : String(error))
   }
   return promise
+}
+
+/** What came of it when it is cut off is the answer too. */
+async function beginningOf(response: IncomingMessage, bytes: number): Promise<string> {
+  const parts: Buffer[] = []
+  let length = 0
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      parts.push(part)
+      length += part.length
+      if (length >= bytes) break
+    }
+  } catch {}
+  response.destroy()
+  return Buffer.concat(parts).subarray(0, bytes).toString('utf8')
 }
 
 const noAnswer = `The receiver did not answer within ${timeoutMs / 1000} seconds.`

@@ -173,6 +173,10 @@ function apply(event: EventRecord): void {
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return
+    case 'notification.changed':
+    case 'device.added':
+      void queryClient.invalidateQueries({ queryKey: ['notifications'] })
+      return
     default:
       event.type satisfies never
   }

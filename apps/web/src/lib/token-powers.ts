@@ -294,6 +294,12 @@ export const powers = {
       'testWebhook',
       'listDeliveries',
       'redeliver',
+      'listNotificationChannels',
+      'createNotificationChannel',
+      'updateNotificationChannel',
+      'deleteNotificationChannel',
+      'testNotificationChannel',
+      'listNotificationDeliveries',
     ],
   },
 } as const satisfies Record<string, Power>

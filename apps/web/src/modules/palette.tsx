@@ -6,6 +6,7 @@ import { Command } from 'cmdk'
 import {
   Activity,
   Archive,
+  Bell,
   ExternalLink,
   FileKey,
   FlaskConical,
@@ -150,6 +151,11 @@ function Pages({ onClose }: { onClose: () => void }) {
             icon={Webhook}
             value={texts.nav.webhooks}
             onSelect={then(() => navigate({ to: '/settings/webhooks' }))}
+          />
+          <Entry
+            icon={Bell}
+            value={texts.nav.notifications}
+            onSelect={then(() => navigate({ to: '/settings/notifications' }))}
           />
           <Entry
             icon={Stethoscope}

@@ -3,6 +3,7 @@ import { Link, Outlet, useLocation, useNavigate, useRouter } from '@tanstack/rea
 import {
   Activity,
   Archive,
+  Bell,
   BookOpen,
   ChevronsUpDown,
   FileKey,
@@ -151,6 +152,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
             <Item to="/settings/webhooks" icon={Webhook}>
               {texts.nav.webhooks}
             </Item>
+            <Item to="/settings/notifications" icon={Bell}>
+              {texts.nav.notifications}
+            </Item>
             <Item to="/settings/diagnostics" icon={Stethoscope}>
               {texts.nav.diagnostics}
             </Item>
@@ -199,7 +203,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

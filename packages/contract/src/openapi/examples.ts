@@ -366,6 +366,31 @@ const delivery = {
   createdAt: at,
   payload: { state: 'running' },
 }
+const channel = {
+  id: 'ntc_01kq3z8v5w',
+  name: 'Team',
+  kind: 'slack',
+  address: 'hooks.slack.com',
+  settings: { hasUrl: true },
+  events: ['down', 'recovered'],
+  projects: [],
+  quietHours: null,
+  cooldownMinutes: 30,
+  enabled: true,
+  createdAt: at,
+  lastDelivery: null,
+}
+const notification = {
+  id: 'msg_01kq3z8v5d',
+  channel: channel.id,
+  event: 'down',
+  title: 'Shop: web ended',
+  text: 'It ended with exit code 1.',
+  state: 'delivered',
+  attempts: [{ at, status: 200, error: null, durationSeconds: 0.1 }],
+  nextAttemptAt: null,
+  createdAt: at,
+}
 const build = { id: 'sha256:0a1b', digest: null, since: at }
 const isolation = { level: 'user', features: ['user', 'ports'], broken: null, notPrevented: [] }
 const traffic = {
@@ -909,6 +934,16 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookList: list(webhook),
   WebhookPatch: { enabled: false },
   WebhookWithSecret: { ...webhook, secret: 'whsec_EXAMPLE' },
+  NotificationChannel: channel,
+  NotificationChannelCreate: {
+    name: 'Team',
+    kind: 'slack',
+    settings: { url: 'https://hooks.slack.com/services/EXAMPLE' },
+  },
+  NotificationChannelList: { items: [channel], kinds: [{ name: 'slack', label: 'Slack', settingsSchema: {} }] },
+  NotificationChannelPatch: { enabled: false },
+  NotificationDelivery: notification,
+  NotificationDeliveryPage: page(notification),
   File: file,
   FileContent: 'The bytes of the file',
   FileList: { path: 'src', items: [file], nextCursor: null, isWhole: true },

@@ -93,6 +93,7 @@ const pathNames: Readonly<Record<string, string>> = {
   id: 'ProjectId',
   db: 'DatabaseName',
   hook: 'WebhookId',
+  channel: 'NotificationChannelId',
   term: 'TerminalId',
   op: 'OperationId',
   run: 'RunId',

@@ -16,6 +16,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Logs: 'Output of the workloads.',
   Mail: 'Mails that a project sent, caught by its inbox.',
   Network: 'Host names, proxy rules, shares and traffic.',
+  Notifications: 'Telling people what went wrong.',
   Operations: 'Work that continues after an answer.',
   'Project file': 'A project as a `stackquay.yml`.',
   Projects: 'Projects and their settings.',

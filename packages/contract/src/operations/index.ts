@@ -17,6 +17,7 @@ import * as instanceBackups from './instance-backups.ts'
 import * as instanceSettings from './instance-settings.ts'
 import * as manifest from './manifest.ts'
 import * as network from './network.ts'
+import * as notifications from './notifications.ts'
 import * as observe from './observe.ts'
 import * as ofOperations from './operations.ts'
 import * as pointInTime from './point-in-time.ts'
@@ -65,6 +66,7 @@ export const operations = {
   ...terminals,
   ...ssh,
   ...webhooks,
+  ...notifications,
   ...network,
 }
 

@@ -221,6 +221,8 @@ export const eventTypes = [
   'cron.failed',
   'terminal.changed',
   'webhook.changed',
+  'notification.changed',
+  'device.added',
   'backup.created',
   'backup.deleted',
   'backup.verified',

@@ -31,6 +31,7 @@ import * as addons from './0029-addons.ts'
 import * as releases from './0030-releases.ts'
 import * as pagePasses from './0031-page-passes.ts'
 import * as pendingPullRequests from './0034-pending-pull-requests.ts'
+import * as notifications from './0036-notifications.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -66,6 +67,7 @@ export const migrations: readonly Migration[] = [
   releases,
   pagePasses,
   pendingPullRequests,
+  notifications,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */

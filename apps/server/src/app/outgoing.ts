@@ -1,0 +1,32 @@
+import { createNotifier, type Notifier } from '../notifications/dispatcher.ts'
+import { watchInstance } from '../notifications/watch-instance.ts'
+import { createDispatcher, type Dispatcher } from '../webhooks/dispatcher.ts'
+import type { AppContext } from './context.ts'
+import type { Instance } from './instance.ts'
+
+export interface Outgoing {
+  readonly dispatcher: Dispatcher
+  readonly notifier: Notifier
+  /** Ends with what is under way; the rest stays due. */
+  close(): Promise<void>
+}
+
+/** What tells others of events: webhooks programs, notifications people. */
+export async function openOutgoing(
+  { store }: Pick<Instance, 'store'>,
+  { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
+): Promise<Outgoing> {
+  const dispatcher = createDispatcher({ store, now, onError })
+  await dispatcher.start()
+  const notifier = createNotifier({ store, now, publicUrl: config.publicUrl, onError })
+  await notifier.start()
+  const stopWatching = watchInstance({ store, notifier, home: config.home, now, onError })
+  return {
+    dispatcher,
+    notifier,
+    close: async () => {
+      stopWatching()
+      await Promise.all([dispatcher.close(), notifier.close()])
+    },
+  }
+}
