@@ -30,8 +30,8 @@ import * as branches from './0028-branches.ts'
 import * as addons from './0029-addons.ts'
 import * as releases from './0030-releases.ts'
 import * as pagePasses from './0031-page-passes.ts'
-import * as pendingPullRequests from './0034-pending-pull-requests.ts'
-import * as notifications from './0036-notifications.ts'
+import * as pendingPullRequests from './0032-pending-pull-requests.ts'
+import * as notifications from './0033-notifications.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
