@@ -138,6 +138,8 @@ export function createResolver(options: ResolverOptions): Resolver {
     host: hosts.host,
     url: hosts.url,
     urlOf: hosts.urlOf,
+    pageOf: hosts.pageOf,
+    hasProxy: hosts.hasProxy,
     get shareDomain() {
       return hosts.shareDomain
     },

@@ -129,37 +129,7 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
         </Item>
         <p className="px-2.5 pt-4 pb-1 text-xs font-medium text-ink-3">{texts.nav.settings}</p>
         <OwnItems />
-        {may('admin') && (
-          <>
-            <Item to="/settings/users" icon={Users}>
-              {texts.nav.users}
-            </Item>
-            <Item to="/settings/general" icon={SlidersHorizontal}>
-              {texts.nav.general}
-            </Item>
-            <Item to="/settings/secret-key" icon={Vault}>
-              {texts.nav.secretKey}
-            </Item>
-            <Item to="/settings/addons" icon={Puzzle}>
-              {texts.nav.addons}
-            </Item>
-            <Item to="/settings/backups" icon={Archive}>
-              {texts.nav.backups}
-            </Item>
-            <Item to="/settings/trash" icon={Trash2}>
-              {texts.nav.trash}
-            </Item>
-            <Item to="/settings/webhooks" icon={Webhook}>
-              {texts.nav.webhooks}
-            </Item>
-            <Item to="/settings/notifications" icon={Bell}>
-              {texts.nav.notifications}
-            </Item>
-            <Item to="/settings/diagnostics" icon={Stethoscope}>
-              {texts.nav.diagnostics}
-            </Item>
-          </>
-        )}
+        {may('admin') && <InstanceItems />}
         <a href="/api/docs" target="_blank" rel="noreferrer" className={itemClass}>
           <BookOpen aria-hidden className="size-4 text-ink-3" />
           {texts.nav.reference}
@@ -170,6 +140,41 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
         <ConnectionSign />
         <Account />
       </div>
+    </>
+  )
+}
+
+/** What administrators have. */
+function InstanceItems() {
+  return (
+    <>
+      <Item to="/settings/users" icon={Users}>
+        {texts.nav.users}
+      </Item>
+      <Item to="/settings/general" icon={SlidersHorizontal}>
+        {texts.nav.general}
+      </Item>
+      <Item to="/settings/secret-key" icon={Vault}>
+        {texts.nav.secretKey}
+      </Item>
+      <Item to="/settings/addons" icon={Puzzle}>
+        {texts.nav.addons}
+      </Item>
+      <Item to="/settings/backups" icon={Archive}>
+        {texts.nav.backups}
+      </Item>
+      <Item to="/settings/trash" icon={Trash2}>
+        {texts.nav.trash}
+      </Item>
+      <Item to="/settings/webhooks" icon={Webhook}>
+        {texts.nav.webhooks}
+      </Item>
+      <Item to="/settings/notifications" icon={Bell}>
+        {texts.nav.notifications}
+      </Item>
+      <Item to="/settings/diagnostics" icon={Stethoscope}>
+        {texts.nav.diagnostics}
+      </Item>
     </>
   )
 }
