@@ -201,27 +201,32 @@ describe('services, mail and databases on the page', () => {
     await until(async () => (await kept()).length === 0, 'the kept data to be gone')
   })
 
+  /** Sees that the mail catcher runs, and answers what sends a mail to it. */
+  const catchMails = async () => {
+    const body = { mailpit: { enabled: true } }
+    const params = { id: project }
+    await service.client.call('updateProject', { params, body: body as never, query: { wait: 60 } })
+    const { status } = await read()
+    const port = status.workloads
+      .find((workload) => workload.name === 'mailpit')
+      ?.ports.find((one) => one.name === 'smtp')?.hostPort
+    assert.ok(port)
+    return async (mail: Readonly<Record<string, unknown>>) => {
+      const transport = nodemailer.createTransport({ host: '127.0.0.1', port })
+      await transport.sendMail({ from: 'Harbour Shop <shop@example.test>', to: 'ada@example.test', ...mail })
+      transport.close()
+    }
+  }
+
   describe('the inbox', () => {
     const asked: string[] = []
-    let send: (mail: Readonly<Record<string, unknown>>) => Promise<void>
+    let send: Awaited<ReturnType<typeof catchMails>>
     const row = (subject: string) => page.getByRole('list', { name: 'Mails' }).getByRole('link', { name: subject })
     const show = (view: string) => page.getByRole('radio', { name: view, exact: true }).check()
     const frame = () => page.frameLocator('iframe')
 
     before(async () => {
-      const body = { mailpit: { enabled: true } }
-      const params = { id: project }
-      await service.client.call('updateProject', { params, body: body as never, query: { wait: 60 } })
-      const { status } = await read()
-      const port = status.workloads
-        .find((workload) => workload.name === 'mailpit')
-        ?.ports.find((one) => one.name === 'smtp')?.hostPort
-      assert.ok(port)
-      send = async (mail) => {
-        const transport = nodemailer.createTransport({ host: '127.0.0.1', port })
-        await transport.sendMail({ from: 'Harbour Shop <shop@example.test>', to: 'ada@example.test', ...mail })
-        transport.close()
-      }
+      send = await catchMails()
       await answerElsewhere(browser.context, asked)
     })
 
@@ -234,62 +239,6 @@ describe('services, mail and databases on the page', () => {
       await row('The first').waitFor()
       await page.getByText('1 mail, 1 unread').waitFor()
       assert.equal(await page.evaluate(() => 'notLoadedAgain' in globalThis), true)
-    })
-
-    it('opens its page at an address of its own, for whoever is logged in', { timeout: 60_000 }, async () => {
-      await open(at('services'))
-      const link = card('Mail catcher').getByRole('link', { name: 'Open the page of Mail catcher' })
-      const url = `http://mailpit--${project}.localhost:${service.proxyPort}/`
-      assert.equal(new URL((await link.getAttribute('href'))!).href, url)
-      const [opened] = await Promise.all([browser.context.waitForEvent('page'), link.click()])
-      await opened.waitForURL(url)
-      await opened.getByText('The first').waitFor()
-      // It reads, and it changes something, as at its own port.
-      const changed = await opened.evaluate(async () => {
-        const headers = { 'x-inbox-request': '1' }
-        return (await fetch(`/api/messages/${'0'.repeat(32)}`, { method: 'DELETE', headers })).status
-      })
-      assert.equal(changed, 404)
-
-      assert.deepEqual(await audited('service.page.open'), [`${project}/mailpit`])
-      const seen = await service.get(`mailpit--${project}`, '/')
-      const unknown = await service.get('mailpit--nobody', '/')
-      assert.deepEqual([seen.status, unknown.status], [303, 303])
-      assert.ok(!seen.body.includes('The first'))
-      const jar = await browser.context.cookies(url)
-      const cookie = jar.find(({ name }) => name.startsWith('stackquay_page_'))
-      assert.deepEqual(
-        [cookie?.domain, cookie?.httpOnly, cookie?.sameSite],
-        [`mailpit--${project}.localhost`, true, 'Lax'],
-      )
-
-      // It outlives both processes, and ends with the session.
-      const inside = () =>
-        service.get(`mailpit--${project}`, '/', { headers: { cookie: `${cookie!.name}=${cookie!.value}` } })
-      assert.equal((await inside()).status, 200)
-      await service.kill()
-      assert.equal((await inside()).status, 200)
-      await service.start()
-      assert.equal((await inside()).status, 200)
-      await opened.goto(service.url)
-      const status = await opened.evaluate(async () => {
-        const headers = { 'x-csrf-token': localStorage.getItem('stackquay.session') ?? '' }
-        return (await fetch('/api/v1/auth/logout', { method: 'POST', headers })).status
-      })
-      assert.equal(status, 204)
-      await until(async () => (await inside()).status === 303, 'the pass to end', 1_000)
-      await opened.goto(url)
-      await opened.getByRole('heading', { name: 'Log in' }).waitFor()
-      await opened.getByLabel('User name').fill(admin.username)
-      await opened.getByLabel('Password').fill(admin.password)
-      await opened.getByRole('button', { name: 'Log in' }).click()
-      // Back where one wanted to go, without a further click.
-      await opened.waitForURL(url)
-      await opened.getByText('The first').waitFor()
-      await opened.goto(url.replace('mailpit', 'nothing'))
-      await opened.getByText('No service has its page at').waitFor()
-      await assertLooks(opened, 'no page of a service')
-      await opened.close()
     })
 
     it('shows HTML without running anything in it and without asking anybody', { timeout: 60_000 }, async () => {
@@ -568,6 +517,73 @@ describe('services, mail and databases on the page', () => {
       (error) => !expected.includes(error) && !/Content Security Policy|Blocked/.test(error),
     )
     assert.deepEqual(unexpected, [])
+  })
+
+  // Of a browser of its own, and last: it ends its session and the service.
+  it('opens the page of a service at an address of its own, for whoever is logged in', {
+    timeout: 90_000,
+  }, async (t) => {
+    const send = await catchMails()
+    await send({ subject: 'The first', text: 'Hello Ada' })
+    const other = await launchBrowser()
+    t.after(() => other.close())
+    other.context.setDefaultTimeout(20_000)
+    const own = await other.page()
+    await logIn(own, service, admin)
+    await own.goto(`${service.url}${at('services')}`)
+    const link = own
+      .getByRole('region', { name: 'Mail catcher' })
+      .getByRole('link', { name: 'Open the page of Mail catcher' })
+    const url = `http://mailpit--${project}.localhost:${service.proxyPort}/`
+    assert.equal(new URL((await link.getAttribute('href'))!).href, url)
+    const [opened] = await Promise.all([other.context.waitForEvent('page'), link.click()])
+    await opened.waitForURL(url)
+    await opened.getByText('The first').waitFor()
+    // It reads, and it changes something, as at its own port.
+    const changed = await opened.evaluate(async () => {
+      const headers = { 'x-inbox-request': '1' }
+      return (await fetch(`/api/messages/${'0'.repeat(32)}`, { method: 'DELETE', headers })).status
+    })
+    assert.equal(changed, 404)
+
+    assert.deepEqual(await audited('service.page.open'), [`${project}/mailpit`])
+    const seen = await service.get(`mailpit--${project}`, '/')
+    const unknown = await service.get('mailpit--nobody', '/')
+    assert.deepEqual([seen.status, unknown.status], [303, 303])
+    assert.ok(!seen.body.includes('The first'))
+    const jar = await other.context.cookies(url)
+    const cookie = jar.find(({ name }) => name.startsWith('stackquay_page_'))
+    assert.deepEqual(
+      [cookie?.domain, cookie?.httpOnly, cookie?.sameSite],
+      [`mailpit--${project}.localhost`, true, 'Lax'],
+    )
+
+    // It outlives both processes, and ends with the session.
+    const inside = () =>
+      service.get(`mailpit--${project}`, '/', { headers: { cookie: `${cookie!.name}=${cookie!.value}` } })
+    assert.equal((await inside()).status, 200)
+    await service.kill()
+    assert.equal((await inside()).status, 200)
+    await service.start()
+    assert.equal((await inside()).status, 200)
+    await opened.goto(service.url)
+    const status = await opened.evaluate(async () => {
+      const headers = { 'x-csrf-token': localStorage.getItem('stackquay.session') ?? '' }
+      return (await fetch('/api/v1/auth/logout', { method: 'POST', headers })).status
+    })
+    assert.equal(status, 204)
+    await until(async () => (await inside()).status === 303, 'the pass to end', 1_000)
+    await opened.goto(url)
+    await opened.getByRole('heading', { name: 'Log in' }).waitFor()
+    await opened.getByLabel('User name').fill(admin.username)
+    await opened.getByLabel('Password').fill(admin.password)
+    await opened.getByRole('button', { name: 'Log in' }).click()
+    // Back where one wanted to go, without a further click.
+    await opened.waitForURL(url)
+    await opened.getByText('The first').waitFor()
+    await opened.goto(url.replace('mailpit', 'nothing'))
+    await opened.getByText('No service has its page at').waitFor()
+    await assertLooks(opened, 'no page of a service')
   })
 })
 

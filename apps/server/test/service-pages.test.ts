@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { Code } from '@stackquay/proxy/codes'
-import { newId } from '@stackquay/store'
+import { newId, sessionAgeMs, sessionIdleMs } from '@stackquay/store'
 import { servicePageHandlers } from '../src/addresses/service-page-handlers.ts'
 import { projectHosts } from '../src/projects/project-hosts.ts'
 import { refuseTakenPages } from '../src/service-pages/page-taken.ts'
@@ -37,6 +37,7 @@ function world(app: TestApp, project: string) {
   const hosts = projectHosts({ baseDomain: 'localhost', proxy: { host: '127.0.0.1', port: 8701 } as never })
   const deps = {
     ...{ store, passes, resolver: hosts, now: () => new Date() },
+    config: { sessions: { idleMs: sessionIdleMs, ageMs: sessionAgeMs } },
     model: { all: () => [known] },
     published: async (...projects: string[]) => void told.push(projects),
     proxy: () => ({ addCode: async (code: Code) => void codes.push(code) }),

@@ -33,6 +33,7 @@ test('tickets begin exactly these', () => {
     'exportTable',
     'getMailAttachment',
     'getMailSource',
+    'getMetrics',
     'getRunOutput',
     'readFile',
   ])

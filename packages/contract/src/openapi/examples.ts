@@ -500,7 +500,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   ExecLines: '{"stdout":"v26.10.0\\n"}\n{"exit":{"code":0,"signal":null}}\n',
   ExecRequest: { argv: ['node', '--version'] },
   Extras: {
-    services: [{ kind: 'redis', enabled: false, version: '8' }],
+    services: [{ kind: 'redis', enabled: false, version: '8', pageUrl: null }],
     keptData: [{ kind: 'redis', version: '8', sizeBytes: 4096, keptAt: at }],
   },
   Health: {
@@ -512,6 +512,8 @@ export const examples: Readonly<Record<string, unknown>> = {
     database: { ok: true },
     proxy: { ok: true },
   },
+  Hop: { url: 'http://mailpit--shop.localhost:8780/.stackquay/enter?code=…', expiresAt: at },
+  HopCreate: { host: 'mailpit--shop.localhost', path: '/' },
   ImageChoice: { workload: 'main', use: 'previous' },
   ImageList: list({
     workload: 'main',
@@ -962,6 +964,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   ProjectAddonList: list({
     ...{ name: 'nats', title: 'NATS', enabled: true, version: '2.12' },
     ...{ exposePort: false, outdated: false, known: true },
+    pageUrl: null,
   }),
   WorkloadSelection: { workload: 'node' },
 }

@@ -122,5 +122,6 @@ export const getMetrics = operation({
   access: { kind: 'scope', scope: 'read', instance: true },
   results: { 200: textOf('MetricsText', 'Metrics, one a line.') },
   resultType: ['text/plain', 'application/openmetrics-text'],
+  ticket: 'download',
   problems: [],
 })
