@@ -31,7 +31,10 @@ describe('a PostgreSQL as it was at a moment', { concurrency: 1 }, () => {
   }
   const query = async (sql: string, db = 'main') => {
     const client = new Client(await urlOf(db))
-    await client.connect()
+    await client.connect().catch(async (cause: unknown) => {
+      const { status, databases } = await service.client.call('getProject', { params: { id } })
+      throw new Error(`${db} does not answer: ${JSON.stringify({ status, database: databases[db] })}`, { cause })
+    })
     try {
       return (await client.query(sql)).rows
     } finally {
