@@ -4,9 +4,10 @@ import { client } from '../api/client.ts'
 import { Button } from '../components/button.tsx'
 import { DialogActions } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
-import { Check, TextField } from '../components/field.tsx'
+import { TextField } from '../components/field.tsx'
 import { Form } from '../components/form.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
+import { EventChoice } from '../modules/event-choice.tsx'
 import { ProjectsChoice } from '../modules/projects-choice.tsx'
 import { useSubmit } from '../modules/use-submit.ts'
 import { texts } from '../texts/index.ts'
@@ -72,7 +73,14 @@ export function WebhookForm({ hook, onClose, onDone }: WebhookFormProps) {
           error={errorsAt(problem?.errors, '/url')}
         />
       </div>
-      <EventChoice chosen={events} onChange={setEvents} missing={tried && events.length === 0} />
+      <EventChoice
+        t={t}
+        offered={offered}
+        withNames
+        chosen={events}
+        onChange={setEvents}
+        missing={tried && events.length === 0}
+      />
       <ProjectsChoice
         label={t.projects}
         all={t.allProjects}
@@ -91,32 +99,5 @@ export function WebhookForm({ hook, onClose, onDone }: WebhookFormProps) {
         </Button>
       </DialogActions>
     </Form>
-  )
-}
-
-interface EventChoiceProps {
-  chosen: readonly string[]
-  onChange: (chosen: readonly string[]) => void
-  /** None is chosen, and the form was sent. */
-  missing: boolean
-}
-
-function EventChoice({ chosen, onChange, missing }: EventChoiceProps) {
-  return (
-    <fieldset className="flex flex-col gap-1.5">
-      <legend className="mb-1 text-sm font-medium">{t.events}</legend>
-      <div className="grid gap-x-6 gap-y-1.5 sm:grid-cols-2">
-        {offered.map((event) => (
-          <Check
-            key={event}
-            label={t.eventNames[event]}
-            help={<code>{event}</code>}
-            checked={chosen.includes(event)}
-            onChange={(checked) => onChange(checked ? [...chosen, event] : chosen.filter((other) => other !== event))}
-          />
-        ))}
-      </div>
-      {missing && <p className="text-sm text-bad">{t.chooseEvent}</p>}
-    </fieldset>
   )
 }

@@ -1,6 +1,7 @@
 import type { FieldError, NotificationChannel, NotificationEvent, QuietHours } from '@stackquay/contract'
-import { Check, Switch, TextField } from '../../components/field.tsx'
+import { Switch, TextField } from '../../components/field.tsx'
 import { errorsAt } from '../../lib/field-errors.ts'
+import { EventChoice } from '../../modules/event-choice.tsx'
 import { ProjectsChoice } from '../../modules/projects-choice.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -52,7 +53,13 @@ export function RuleFields({ rules, onChange, tried, errors }: RuleFieldsProps) 
   const { events, extent, projects, cooldown, quiet } = rules
   return (
     <>
-      <EventChoice chosen={events} onChange={(next) => set({ events: next })} missing={tried && events.length === 0} />
+      <EventChoice
+        t={t}
+        offered={offered}
+        chosen={events}
+        onChange={(next) => set({ events: next })}
+        missing={tried && events.length === 0}
+      />
       <ProjectsChoice
         label={t.projects}
         all={t.allProjects}
@@ -80,32 +87,6 @@ export function RuleFields({ rules, onChange, tried, errors }: RuleFieldsProps) 
         errorOf={(field) => errorsAt(errors, `/quietHours/${field}`)}
       />
     </>
-  )
-}
-
-interface EventChoiceProps {
-  chosen: readonly string[]
-  onChange: (chosen: readonly string[]) => void
-  /** None is chosen, and the form was sent. */
-  missing: boolean
-}
-
-function EventChoice({ chosen, onChange, missing }: EventChoiceProps) {
-  return (
-    <fieldset className="flex flex-col gap-1.5">
-      <legend className="mb-1 text-sm font-medium">{t.events}</legend>
-      <div className="grid gap-x-6 gap-y-1.5 sm:grid-cols-2">
-        {offered.map((event) => (
-          <Check
-            key={event}
-            label={t.eventNames[event]}
-            checked={chosen.includes(event)}
-            onChange={(checked) => onChange(checked ? [...chosen, event] : chosen.filter((other) => other !== event))}
-          />
-        ))}
-      </div>
-      {missing && <p className="text-sm text-bad">{t.chooseEvent}</p>}
-    </fieldset>
   )
 }
 
