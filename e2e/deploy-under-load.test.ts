@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -9,6 +8,7 @@ import { promisify } from 'node:util'
 import { isSoak, rounds } from '@stackquay/testkit/rounds'
 import { type GitServer, publishRepository, serveGit } from './support/git-server.ts'
 import { type Service, startService, until } from './support/service.ts'
+import { askAtRate } from './support/steady-rate.ts'
 
 const execute = promisify(execFile)
 const env = { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', HOME: '/nonexistent' }
@@ -47,64 +47,6 @@ node:
   command: [node, server.js]
 healthCheck: {path: /health, timeoutSeconds: ${healthSeconds}}
 `
-
-/** As many requests a second as are asked for, whatever becomes of those before. */
-function ask(port: number, perSecond: number) {
-  const agent = new Agent({ keepAlive: true })
-  const failures: string[] = []
-  const underWay = new Set<Promise<void>>()
-  const said = new Map<string, number>()
-  let slowest = 0
-  let most = 0
-  const began = performance.now()
-  let sent = 0
-  const one = () =>
-    new Promise<void>((resolve) => {
-      const at = performance.now()
-      const done = (failure: string | null, text = '') => {
-        if (failure === null) said.set(text, (said.get(text) ?? 0) + 1)
-        else if (failures.length < 20) failures.push(failure)
-        slowest = Math.max(slowest, performance.now() - at)
-        resolve()
-      }
-      const call = request(
-        { host: '127.0.0.1', port, path: '/', agent, headers: { host: 'shop.localhost' } },
-        (answer) => {
-          let text = ''
-          answer.setEncoding('utf8').on('data', (chunk: string) => {
-            text += chunk
-          })
-          answer.on('error', (error) => done(error.message))
-          answer.on('end', () =>
-            done(answer.statusCode === 200 ? null : `${answer.statusCode} ${text.slice(0, 80)}`, text),
-          )
-        },
-      )
-      call.on('error', (error) => done(error.message))
-      call.end()
-    })
-  // A timer that comes late on a busy machine sends what it owes.
-  const timer = setInterval(() => {
-    const due = Math.floor(((performance.now() - began) / 1000) * perSecond)
-    for (; sent < due; sent += 1) {
-      const asked = one().finally(() => underWay.delete(asked))
-      underWay.add(asked)
-    }
-    most = Math.max(most, underWay.size)
-  }, 10)
-  return {
-    failures,
-    said,
-    answered: (text: string) => until(async () => (said.get(text) ?? 0) > 20 || failures.length > 0, `answers ${text}`),
-    end: async () => {
-      clearInterval(timer)
-      const seconds = (performance.now() - began) / 1000
-      await Promise.all(underWay)
-      agent.destroy()
-      return `${sent} requests in ${seconds.toFixed(1)} s (${Math.round(sent / seconds)}/s), ${failures.length} failed, at most ${most} waited, the slowest for ${(slowest / 1000).toFixed(1)} s`
-    },
-  }
-}
 
 describe('releases under 100 requests a second', () => {
   let service: Service
@@ -161,7 +103,7 @@ describe('releases under 100 requests a second', () => {
   it('a good one, bad ones of every kind that go back by themselves, and the way back by hand: none fails', {
     timeout: 600_000,
   }, async (t) => {
-    const asking = ask(service.proxyPort, 100)
+    const asking = askAtRate({ port: service.proxyPort, perSecond: 100 })
     try {
       await asking.answered('one')
       await push(good('two'))
