@@ -1,4 +1,4 @@
-import { settings } from '../../apps/server/src/config.ts'
+import { settings } from '../../apps/server/src/environment.ts'
 import { settingDefinitions } from '../../apps/server/src/settings/definitions.ts'
 import { page, table } from './page.ts'
 

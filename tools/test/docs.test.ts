@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { operationList, problemKinds } from '@stackquay/contract'
-import { settings } from '../../apps/server/src/config.ts'
+import { settings } from '../../apps/server/src/environment.ts'
 import { filesBelow, read, root, workspaces } from '../repository.ts'
 
 const documents = filesBelow().filter((file) => file.endsWith('.md') && !/(^|\/)(templates|examples)\//.test(file))

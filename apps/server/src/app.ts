@@ -109,7 +109,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
   const metrics = openMetrics({ instance, projects, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
-  const stopTidying = tidyRegularly({ store, now, onError, namesExpired: projects.namesExpired })
+  const stopTidying = tidyRegularly({ store, config, now, onError, namesExpired: projects.namesExpired })
   const { dispatcher, notifier, ...outgoing } = await openOutgoing(instance, context)
 
   const kept = { ports, sockets, trash, files, deploys, ssh, metrics }

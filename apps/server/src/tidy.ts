@@ -1,4 +1,5 @@
-import type { Store } from '@stackquay/store'
+import { byTheService, type Store } from '@stackquay/store'
+import type { Config } from './config.ts'
 
 const everyMs = 60 * 60 * 1000
 /** Stored answers of idempotent requests are kept a day. */
@@ -10,8 +11,12 @@ const keptNotifications = 500
 /** Whoever was away for longer reads the present state instead. */
 const keptEvents = 50_000
 
+/** Entries of the audit log that are removed in one transaction. */
+const auditTogether = 500
+
 export interface Tidying {
   readonly store: Store
+  readonly config: Pick<Config, 'auditDays'>
   readonly now: () => Date
   /** Addresses of before a rename lead to these projects no longer. */
   readonly namesExpired: (projects: readonly string[]) => Promise<void>
@@ -29,7 +34,8 @@ export function tidyRegularly({ onError, ...deps }: Tidying): () => void {
   return () => clearInterval(timer)
 }
 
-async function forgetOld({ store, now, namesExpired }: Omit<Tidying, 'onError'>): Promise<void> {
+async function forgetOld(tidying: Omit<Tidying, 'onError'>): Promise<void> {
+  const { store, now, namesExpired } = tidying
   const { last } = await store.events.range()
   const expired = await store.transaction(async (tx) => {
     await tx.idempotency.expire(new Date(now().getTime() - answersForMs).toISOString())
@@ -42,4 +48,19 @@ async function forgetOld({ store, now, namesExpired }: Omit<Tidying, 'onError'>)
     return tx.network.expireFormerSlugs(now().toISOString())
   })
   if (expired.length > 0) await namesExpired(expired)
+  await forgetAudit(tidying)
+}
+
+/** The log says itself what it lost. */
+async function forgetAudit({ store, config, now }: Pick<Tidying, 'store' | 'config' | 'now'>): Promise<void> {
+  const days = config.auditDays
+  if (days === null) return
+  const before = new Date(now().getTime() - days * 86_400_000).toISOString()
+  for (let removed = auditTogether; removed === auditTogether; ) {
+    removed = await store.transaction(async (tx) => {
+      const entries = await tx.audit.prune(before, auditTogether)
+      if (entries > 0) await tx.audit.append(byTheService({ action: 'audit.prune', changes: { entries, before } }))
+      return entries
+    })
+  }
 }

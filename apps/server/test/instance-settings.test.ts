@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type InstanceSettingKey, instanceSettingKeys } from '@stackquay/contract'
-import { readConfig, settings } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
+import { settings } from '../src/environment.ts'
 import { registryAuth } from '../src/registry-auth.ts'
 import { settingDefinitions } from '../src/settings/definitions.ts'
 import { effectiveConfig, readSetting } from '../src/settings/effective.ts'
@@ -29,6 +30,8 @@ describe('rules over values', () => {
       ...{ STACKQUAY_SHARE_SSH: 'ada@[fd00::1]:2222', STACKQUAY_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' },
       ...{ STACKQUAY_IMAGE_MAP: '{"docker.io/*": "mirror.test/*"}', STACKQUAY_ALLOWED_ROOTS: '/srv:/opt' },
       ...{ STACKQUAY_PUBLIC_URL: 'https://quay.example.org/', STACKQUAY_TERMINAL_IDLE_HOURS: '0.5' },
+      ...{ STACKQUAY_AUDIT_MAX_DAYS: '90', STACKQUAY_AWAKE_MAX_MB: '512', STACKQUAY_SHARE_PROVIDERS: 'ssh' },
+      ...{ STACKQUAY_UPDATE_URL: 'https://forge.example.org/releases/latest' },
     })
     for (const key of instanceSettingKeys) {
       const { show } = settingDefinitions[key]

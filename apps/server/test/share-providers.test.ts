@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError, readConfig } from '../src/config.ts'
-import { findProvider, shareProviders } from '../src/network/providers/index.ts'
+import { findProvider, providerNames, shareProviders } from '../src/network/providers/index.ts'
 import { programOnPath } from '../src/network/providers/program-on-path.ts'
 import type { ProviderEnvironment } from '../src/network/providers/provider.ts'
 
-const nowhere: ProviderEnvironment = { path: '', ssh: null }
+const nowhere: ProviderEnvironment = { allowed: providerNames, path: '', ssh: null }
 const server = { user: 'gate', host: 'tunnel.example.org', port: 22 }
 
 test('every folder of a provider is in the list, and nothing else', async () => {
@@ -24,7 +24,7 @@ test('a provider that cannot be used says why, and what to do', async () => {
     else if (!found.available) assert.ok(found.reason !== '' && found.install !== null, provider.name)
     else assert.fail(`${provider.name} is there without a program`)
   }
-  const withServer = await findProvider('ssh')!.probe({ path: '', ssh: server })
+  const withServer = await findProvider('ssh')!.probe({ allowed: providerNames, path: '', ssh: server })
   assert.ok(!withServer.available && /not installed/.test(withServer.reason))
 })
 
@@ -48,9 +48,12 @@ test('the address of a quick tunnel is found, and that of the service itself is 
 test('the port that an SSH server chose becomes an address of that server', () => {
   const { addressIn } = findProvider('ssh')!.tunnel!
   const line = 'Allocated port 41234 for remote forward to 127.0.0.1:20003'
-  assert.equal(addressIn(line, { path: '', ssh: server }), 'http://tunnel.example.org:41234')
-  assert.equal(addressIn(line, { path: '', ssh: { ...server, host: '2001:db8::1' } }), 'http://[2001:db8::1]:41234')
-  assert.equal(addressIn(`banner: ${line}`, { path: '', ssh: server }), null)
+  assert.equal(addressIn(line, { allowed: providerNames, path: '', ssh: server }), 'http://tunnel.example.org:41234')
+  assert.equal(
+    addressIn(line, { allowed: providerNames, path: '', ssh: { ...server, host: '2001:db8::1' } }),
+    'http://[2001:db8::1]:41234',
+  )
+  assert.equal(addressIn(`banner: ${line}`, { allowed: providerNames, path: '', ssh: server }), null)
 })
 
 test('programs are found in absolute folders of PATH alone, and only what can be run', async (t) => {

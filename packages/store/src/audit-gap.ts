@@ -14,8 +14,8 @@ export interface AuditGap {
   readonly reason: string
 }
 
-/** Null when the log has what the checkpoint says. */
-export async function gapOf(db: Kysely<Schema>, found: CheckpointFile): Promise<AuditGap | null> {
+/** Null when the log has what the checkpoint says. Entries up to `base` were removed because they were too old. */
+export async function gapOf(db: Kysely<Schema>, found: CheckpointFile, base: number): Promise<AuditGap | null> {
   const { seq: last } = await headOf(db)
   switch (found.state) {
     case 'missing':
@@ -31,6 +31,7 @@ export async function gapOf(db: Kysely<Schema>, found: CheckpointFile): Promise<
       }
     case 'valid': {
       const { seq, hash, time } = found.checkpoint
+      if (seq > 0 && seq <= base) return null
       const there = await hashAt(db, seq)
       if (there === hash) return null
       return there === null

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { auditWriter } from './audit.ts'
+import { auditBase, openBase } from './audit-chain.ts'
 import { type CheckpointKeeper, keepCheckpoint, readCheckpoint, removeUnfinished } from './audit-checkpoint.ts'
 import { type AuditGap, auditGap, auditKept, gapOf, headOf } from './audit-gap.ts'
 import type { Keyring } from './keyring.ts'
@@ -35,7 +36,7 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
   const { gap, begins } = await writer.transaction().execute(async (tx) => {
     const kept = await tx.selectFrom('instance').select('name').where('name', '=', auditKept).executeTakeFirst()
     const begins = found.state === 'empty' || (found.state === 'missing' && kept === undefined)
-    const gap = begins ? null : await gapOf(tx, found)
+    const gap = begins ? null : await gapOf(tx, found, await baseOf(tx, keys))
     const known = await tx.selectFrom('instance').select('value').where('name', '=', auditGap).executeTakeFirst()
     const record = (entry: Pick<NewAuditEntry, 'action' | 'outcome' | 'changes'>) =>
       auditWriter({
@@ -80,4 +81,9 @@ export async function watchAudit(options: WatchOptions): Promise<CheckpointKeepe
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
   return keeper
+}
+
+async function baseOf(db: Kysely<Schema>, keys: readonly SealingKey[]): Promise<number> {
+  const stored = await db.selectFrom('instance').select('value').where('name', '=', auditBase).executeTakeFirst()
+  return openBase(keys, stored?.value)?.seq ?? 0
 }

@@ -1,8 +1,19 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { AuditEntry } from '@stackquay/contract'
 import { sql } from 'kysely'
-import { type AuditHead, auditHead, firstPrevHash, hashOf, openHead, sealHead } from './audit-chain.ts'
-import { auditColumns, auditSlice, rowOf, shownEntry } from './audit-rows.ts'
+import {
+  type AuditHead,
+  auditBase,
+  auditHead,
+  firstPrevHash,
+  follows,
+  hashOf,
+  openBase,
+  openHead,
+  sealBase,
+  sealHead,
+} from './audit-chain.ts'
+import { auditColumns, auditSlice, entryOf, rowOf, shownEntry } from './audit-rows.ts'
 import { auditVerifier } from './audit-verify.ts'
 import { canonicalJsonOf } from './canonical-json.ts'
 import type { Reading, Writing } from './context.ts'
@@ -79,6 +90,32 @@ export function auditWriter(writing: Writing): AuditWriter {
       run(setHead, { value: sealHead(key, entry) })
       writing.head = { seq: entry.seq, hash: entry.hash }
       return entry
+    },
+
+    prune: async (before, most) => {
+      const stored = await db.selectFrom('instance').select('value').where('name', '=', auditBase).executeTakeFirst()
+      const base = openBase([key], stored?.value)
+      const newest = run(lastSeq, {})[0]?.seq ?? 0
+      if (base === null) return 0
+      // With what somebody put before it, the first is none that follows the base.
+      const old = db.selectFrom('audit').selectAll().where('seq', '<', newest)
+      let last = base
+      for (const row of await old.orderBy('seq').limit(most).execute()) {
+        if (row.time >= storedTime(before)) break
+        const entry = entryOf(row)
+        if (!follows(entry, last)) break
+        last = { seq: entry.seq, hash: entry.hash }
+      }
+      if (last.seq === base.seq) return 0
+      // The base first: what is not behind it cannot be deleted.
+      const value = sealBase(key, last)
+      await db
+        .insertInto('instance')
+        .values({ name: auditBase, value })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+        .execute()
+      await db.deleteFrom('audit').where('seq', '<=', last.seq).execute()
+      return last.seq - base.seq
     },
   }
 

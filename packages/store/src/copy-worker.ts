@@ -1,6 +1,6 @@
 import { backup, DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { type AuditHead, auditHead, firstPrevHash, hashOf, openHead } from './audit-chain.ts'
+import { type AuditHead, auditBase, auditHead, follows, openBase, openHead } from './audit-chain.ts'
 import { entryOf } from './audit-rows.ts'
 import type { StoreCopy } from './copy-store.ts'
 import type { AuditTable } from './schema.ts'
@@ -40,7 +40,8 @@ async function copy({ from, to, keys }: CopyOrder): Promise<CopyReport> {
     const keyId = keyOf(copied)
     if (keyId === null) return { kind: 'unsound', problem: 'it does not say which key its secrets are sealed with' }
     const known = keys.map(({ id, key }) => ({ id, key: Buffer.from(key) }))
-    const audit = auditOf(copied, openHead(known, instanceValue(copied, auditHead)))
+    const begin = openBase(known, instanceValue(copied, auditBase))
+    const audit = auditOf(copied, begin, openHead(known, instanceValue(copied, auditHead)))
     return { kind: 'copied', copy: { schema: schemaOf(copied), keyId, audit, counts: countsIn(copied, tables) } }
   } finally {
     copied.close()
@@ -69,13 +70,12 @@ function keyOf(database: DatabaseSync): string | null {
 }
 
 /** Where the log ends, and whether it is whole up to there: a log that was tampered with is no reason to have no copy. */
-function auditOf(database: DatabaseSync, sealed: AuditHead | null): StoreCopy['audit'] {
-  let last: AuditHead = { seq: 0, hash: firstPrevHash }
-  let whole = true
+function auditOf(database: DatabaseSync, begin: AuditHead | null, sealed: AuditHead | null): StoreCopy['audit'] {
+  let last: AuditHead = begin ?? { seq: 0, hash: '' }
+  let whole = begin !== null
   for (const row of database.prepare('select * from audit order by seq').iterate()) {
-    const { seq, prev_hash: before, hash } = row as unknown as AuditTable
-    const entry = entryOf(row as unknown as AuditTable)
-    whole &&= entry !== null && seq === last.seq + 1 && before === last.hash && hashOf(entry) === hash
+    const { seq, hash } = row as unknown as AuditTable
+    whole &&= follows(entryOf(row as unknown as AuditTable), last)
     last = { seq, hash }
   }
   return { ...last, whole: whole && last.seq === sealed?.seq && last.hash === sealed.hash }

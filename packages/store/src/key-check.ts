@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
-import { auditHead, firstPrevHash, openHead, sealHead } from './audit-chain.ts'
+import { auditBase, auditHead, firstPrevHash, openBase, openHead, sealBase, sealHead } from './audit-chain.ts'
 import { StoreUnusableError } from './errors.ts'
 import { resealAnswers } from './idempotency.ts'
 import type { Schema } from './schema.ts'
@@ -83,10 +83,13 @@ export async function reseal(
   const set = (name: string, value: string) =>
     tx.updateTable('instance').set({ value }).where('name', '=', name).execute()
   await set(keyCheck, checkOf(next, now))
-  const stored = await tx.selectFrom('instance').select('value').where('name', '=', auditHead).executeTakeFirst()
-  const head = openHead([from], stored?.value)
+  const stored = async (name: string) =>
+    (await tx.selectFrom('instance').select('value').where('name', '=', name).executeTakeFirst())?.value
+  const head = openHead([from], await stored(auditHead))
   // A head that bears another seal is evidence; a new seal on it would hide what was done.
   if (head !== null) await set(auditHead, sealHead(next, head))
+  const base = openBase([from], await stored(auditBase))
+  if (base !== null) await set(auditBase, sealBase(next, base))
   return counts
 }
 

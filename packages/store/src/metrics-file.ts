@@ -24,8 +24,8 @@ export interface MetricsFile {
   read(project: string, wanted: MetricsWanted): Promise<ReadonlyMap<string, readonly MetricPoint[]>>
   /** Packs hours that ended before `now` (seconds), a few series at a time. Killed in between, the next call goes on. */
   pack(now: number): Promise<void>
-  /** Drops what is older than is kept, and series that have nothing left. */
-  prune(now: number): void
+  /** Drops what is older than is kept, or than so many days, and series that have nothing left. */
+  prune(now: number, days?: number): void
   forget(project: string): void
   projects(): readonly string[]
   /** Of all that it lies in. */
@@ -133,9 +133,9 @@ function metricsOver(file: SqliteFile): MetricsFile {
         await turn()
       }
     },
-    prune: (now) => {
+    prune: (now, days = Number.POSITIVE_INFINITY) => {
       series.forget()
-      inTransaction(file, () => pruneBlocks(file, now))
+      inTransaction(file, () => pruneBlocks(file, now, days * day))
     },
     forget: (project) => {
       series.forget()
@@ -188,10 +188,14 @@ function seriesOf(file: SqliteFile) {
   }
 }
 
-function pruneBlocks(file: SqliteFile, now: number): void {
+function pruneBlocks(file: SqliteFile, now: number, most: number): void {
   for (const { id } of file.all<{ id: number }>('select id from series')) {
     for (const { step, block, kept } of metricSteps)
-      file.run('delete from blocks where series = ? and step = ? and start < ?', [id, step, now - kept - block])
+      file.run('delete from blocks where series = ? and step = ? and start < ?', [
+        id,
+        step,
+        now - Math.min(kept, most) - block,
+      ])
   }
   file.run(
     'delete from series where not exists (select 1 from blocks where series = id) and id not in (select series from minutes)',

@@ -57,6 +57,7 @@ import type { ProjectUses } from '../sleep/uses.ts'
 import { allSnapshotHandlers } from '../snapshots/handlers.ts'
 import { sshHandlers } from '../ssh/handlers.ts'
 import { systemHandlers } from '../system/handlers.ts'
+import { createUpdatesCheck } from '../system/updates-check.ts'
 import { terminalHandlers, terminalStreams } from '../terminals/handlers.ts'
 import { trashHandlers } from '../trash/handlers.ts'
 import type { TrashKeeper } from '../trash/keeper.ts'
@@ -273,6 +274,7 @@ function instanceHandlers(
     isolation,
     backups,
     metrics: metrics.history.state,
+    updates: createUpdatesCheck({ updateUrl: () => config.updateUrl, version, now }),
     version,
     now,
     startedAt: now().getTime() - process.uptime() * 1000,

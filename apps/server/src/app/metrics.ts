@@ -18,5 +18,14 @@ export function openMetrics(
   },
   { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): MetricsKeeper {
-  return openMetricsKeeper({ store, engine, keeper, file: join(config.home, 'metrics.db'), now, ready, onError })
+  return openMetricsKeeper({
+    store,
+    engine,
+    keeper,
+    file: join(config.home, 'metrics.db'),
+    days: () => config.metricsDays,
+    now,
+    ready,
+    onError,
+  })
 }

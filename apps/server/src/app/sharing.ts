@@ -26,6 +26,9 @@ export function openSharing(
 ): Sharing {
   const environment = {
     path: process.env.PATH ?? '',
+    get allowed() {
+      return config.shareProviders
+    },
     get ssh() {
       return config.shareSsh
     },

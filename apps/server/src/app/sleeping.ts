@@ -29,14 +29,13 @@ export function openSleeping(
   { config, now, onError, sleepLookMs }: Pick<AppContext, 'config' | 'now' | 'onError' | 'sleepLookMs'>,
 ): Sleeping {
   const uses = createUses(now)
-  const { awakeMaxBytes } = config
   const sleeper = openSleeper({
     store,
     model,
     orchestrator,
     keeper,
     uses,
-    memory: awakeMaxBytes === null ? null : { mostBytes: awakeMaxBytes, engine },
+    memory: { mostBytes: () => config.awakeMaxBytes, engine },
     ready,
     now,
     onError,

@@ -32,7 +32,12 @@ export interface HistoryState {
   readonly damaged: string | null
 }
 
-export function openHistory(path: string, onError: (error: unknown, what: string) => void): History {
+/** `days`: how far it goes back. */
+export function openHistory(
+  path: string,
+  onError: (error: unknown, what: string) => void,
+  days: () => number = () => Number.POSITIVE_INFINITY,
+): History {
   const aside = `${path}.damaged`
   let file: MetricsFile | null = null
   let fault: string | null = null
@@ -75,7 +80,7 @@ export function openHistory(path: string, onError: (error: unknown, what: string
       if (file === null && !existsSync(path)) return
       try {
         await opened().pack(now)
-        if (drop) opened().prune(now)
+        if (drop) opened().prune(now, days())
         for (const project of opened().projects()) if (isKnown?.(project) === false) opened().forget(project)
       } catch (error) {
         failed(error)

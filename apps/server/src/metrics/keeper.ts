@@ -10,6 +10,8 @@ export interface MetricsKeeperOptions extends ReadingsDeps {
   readonly store: Store
   /** Of the history. */
   readonly file: string
+  /** How far it goes back. */
+  readonly days?: () => number
   readonly now: () => Date
   /** Nothing is read before the projects were found. */
   readonly ready: Promise<void>
@@ -35,7 +37,7 @@ const evenSeconds = 600
 export function openMetricsKeeper(options: MetricsKeeperOptions): MetricsKeeper {
   const { store, now, ready, onError, steady = () => performance.now() / 1000 } = options
   const life = new AbortController()
-  const history = openHistory(options.file, onError)
+  const history = openHistory(options.file, onError, options.days)
   const read = createReadings({ ...options, signal: life.signal })
   const pointsOf = createPoints()
   const clock = createClock()

@@ -1,6 +1,7 @@
 import type { InstanceSettingKey, InstanceSettingValue } from '@stackquay/contract'
 import type { z } from 'zod'
-import { type Config, readImageMap, readRoots, type settings, urlOfListen } from '../config.ts'
+import { type Config, readImageMap, readRoots, urlOfListen } from '../config.ts'
+import type { settings } from '../environment.ts'
 import { type Address, addressText } from '../ports/held-addresses.ts'
 
 type Variable = keyof typeof settings
@@ -80,6 +81,11 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ shareSsh }) => (shareSsh === null ? null : `${shareSsh.user}@${addressText(shareSsh)}`),
     into: (shareSsh) => ({ shareSsh }),
   }),
+  shareProviders: setting('STACKQUAY_SHARE_PROVIDERS', {
+    separator: ',',
+    show: ({ shareProviders }) => [...shareProviders],
+    into: (shareProviders) => ({ shareProviders }),
+  }),
   engine: setting('STACKQUAY_ENGINE', {
     ...atRestart,
     show: ({ engine }) => engine,
@@ -104,6 +110,19 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ trashDays }) => trashDays,
     into: (trashDays) => ({ trashDays }),
   }),
+  auditMaxDays: setting('STACKQUAY_AUDIT_MAX_DAYS', {
+    ...asksAgain,
+    show: ({ auditDays }) => auditDays,
+    into: (auditDays) => ({ auditDays }),
+  }),
+  metricsMaxDays: setting('STACKQUAY_METRICS_MAX_DAYS', {
+    show: ({ metricsDays }) => metricsDays,
+    into: (metricsDays) => ({ metricsDays }),
+  }),
+  awakeMaxMb: setting('STACKQUAY_AWAKE_MAX_MB', {
+    show: ({ awakeMaxBytes }) => awakeMaxBytes && awakeMaxBytes / 1024 / 1024,
+    into: (megabytes) => ({ awakeMaxBytes: megabytes * 1024 * 1024 }),
+  }),
   logMaxMb: setting('STACKQUAY_LOG_MAX_MB', {
     show: ({ logs }) => logs.maxBytes / 1024 / 1024,
     into: (megabytes, { logs }) => ({ logs: { ...logs, maxBytes: megabytes * 1024 * 1024 } }),
@@ -127,6 +146,10 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
   sessionMaxDays: setting('STACKQUAY_SESSION_MAX_DAYS', {
     show: ({ sessions }) => sessions.ageMs / 86_400_000,
     into: (days, { sessions }) => ({ sessions: { ...sessions, ageMs: days * 86_400_000 } }),
+  }),
+  updateUrl: setting('STACKQUAY_UPDATE_URL', {
+    show: ({ updateUrl }) => updateUrl,
+    into: (updateUrl) => ({ updateUrl }),
   }),
   logLevel: setting('STACKQUAY_LOG_LEVEL', {
     show: ({ logLevel }) => logLevel,

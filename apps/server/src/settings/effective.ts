@@ -1,5 +1,6 @@
 import { type InstanceSettingKey, type InstanceSettingValue, instanceSettingKeys } from '@stackquay/contract'
-import { type Config, ConfigError, settings } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { settings } from '../environment.ts'
 import { settingDefinitions } from './definitions.ts'
 
 /** As they are kept: what differs from the default by an administrator's word. */

@@ -3,7 +3,7 @@ import type { ProxyControl } from '@stackquay/proxy/control'
 import type { Store } from '@stackquay/store'
 import { checkWorkload, refused } from '../addresses/domain-handlers.ts'
 import type { Handlers } from '../http/handler.ts'
-import { findProvider, shareProviders } from '../network/providers/index.ts'
+import { availabilityOf, findProvider, shareProviders } from '../network/providers/index.ts'
 import type { ProviderEnvironment, ShareProvider } from '../network/providers/provider.ts'
 import type { Known, Model } from '../projects/model.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
@@ -57,7 +57,7 @@ export function shareHandlers(deps: ShareHandlerDeps): Pick<Handlers, 'getShare'
           'no_page',
           `The project "${row.slug}" has nothing with a page yet. Add a runtime first.`,
         )
-      const found = await provider.probe(environment)
+      const found = await availabilityOf(provider, environment)
       if (!found.available)
         throw new ProblemError('unavailable_here', found.reason, found.install === null ? {} : { hint: found.install })
       const share = await shares.create(row, { minutes, password, provider, workload }, context)
@@ -84,7 +84,7 @@ async function addressesOf(
 
 async function providerView(provider: ShareProvider, environment: ProviderEnvironment) {
   const { name, label, summary } = provider
-  const found = await provider.probe(environment)
+  const found = await availabilityOf(provider, environment)
   if (found.available) return { name, label, summary, available: true, reason: null, install: null }
   return { name, label, summary, available: false, reason: found.reason, install: found.install }
 }

@@ -5,12 +5,13 @@ import type { Model } from '../projects/model.ts'
 
 /** How much the programs of all projects may take together before those that may sleep do so early. */
 export interface MemoryForAwake {
-  readonly mostBytes: number
+  /** Null: however much. */
+  readonly mostBytes: () => number | null
   readonly engine: Pick<Engine, 'stats'>
 }
 
 interface Options {
-  readonly memory: MemoryForAwake | null
+  readonly memory: MemoryForAwake
   readonly store: Pick<Store, 'operations'>
   readonly model: Pick<Model, 'all'>
   readonly now: () => Date
@@ -22,7 +23,8 @@ export async function shortOfMemory(
   due: readonly string[],
   { memory, store, model, now }: Options,
 ): Promise<readonly string[]> {
-  if (memory === null || unused.length === due.length) return []
+  const mostBytes = memory.mostBytes()
+  if (mostBytes === null || unused.length === due.length) return []
   // What is on its way to sleep takes nothing soon: counted, another would sleep in its place.
   const unfinished = await store.operations.unfinished()
   const falling = [...due, ...unfinished.filter(({ kind }) => kind === 'sleep').map(({ project }) => project)]
@@ -35,7 +37,7 @@ export async function shortOfMemory(
       return { id, bytes, idle: unused.find(({ row }) => row.id === id) ?? null }
     }),
   )
-  return sleepForMemory(projects, memory.mostBytes, now())
+  return sleepForMemory(projects, mostBytes, now())
 }
 
 const mostLookMs = 5_000

@@ -13,7 +13,7 @@ export interface SleeperOptions extends SleepDeps {
   readonly keeper: Pick<ProxyKeeper, 'control' | 'uses'> | null
   readonly uses: ProjectUses
   /** Null: however much they take. */
-  readonly memory: MemoryForAwake | null
+  readonly memory: MemoryForAwake
   /** Nothing is put to sleep before what the service of before had under way goes on. */
   readonly ready: Promise<void>
   /** Default: 20 seconds. */

@@ -44,6 +44,7 @@ export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly isolation: InstanceIsolation
   readonly backups: Pick<Backups, 'known' | 'copies' | 'own'>
   readonly metrics: () => HistoryState
+  readonly updates: () => Promise<readonly DiagnosticCheck[]>
   readonly version: string
   readonly now: () => Date
 }
@@ -73,6 +74,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['orphans', orphansCheck(deps)],
     ['restored', (signal) => restoredCheck(deps, signal)],
     ['version', versionCheck(deps)],
+    ['updates', deps.updates],
   ]
   const results = await Promise.all(
     checks.map(async ([id, check]) => {

@@ -6,10 +6,11 @@ export type SettingEdits = Readonly<Partial<Record<InstanceSettingKey, string | 
 /** The groups of the form, and what is in them. A test sees to it that every setting is in one. */
 export const settingGroups = {
   addresses: ['publicUrl', 'listen', 'baseDomain', 'proxyHttp', 'ssh', 'trustedProxies'],
-  network: ['portRange', 'publishAddress', 'shareSsh'],
+  network: ['portRange', 'publishAddress', 'shareProviders', 'shareSsh'],
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
-  kept: ['trashDays', 'logMaxMb', 'logMaxDays', 'logLevel'],
-  limits: ['runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays'],
+  kept: ['trashDays', 'auditMaxDays', 'metricsMaxDays', 'logMaxMb', 'logMaxDays', 'logLevel'],
+  limits: ['awakeMaxMb', 'runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays'],
+  updates: ['updateUrl'],
 } as const satisfies Record<string, readonly InstanceSettingKey[]>
 
 export type SettingGroup = keyof typeof settingGroups

@@ -33,4 +33,9 @@ export interface AuditReader {
 export interface AuditWriter {
   /** Chains the entry to the one before. */
   append(entry: NewAuditEntry): Promise<AuditEntry>
+  /**
+   * Removes the oldest entries that were written before `before`, at most `most` of them; the newest of all stays. The chain begins behind
+   * them from then on. Answers how many; none where the chain is broken, which nobody could show afterwards.
+   */
+  prune(before: string, most: number): Promise<number>
 }

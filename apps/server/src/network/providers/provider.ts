@@ -30,6 +30,8 @@ export type Availability =
 export interface ProviderEnvironment {
   /** Folders in which programs are found, as in `PATH`. */
   readonly path: string
+  /** Names of those that the instance allows. */
+  readonly allowed: readonly string[]
   /** `STACKQUAY_SHARE_SSH`. */
   readonly ssh: SshServer | null
 }
