@@ -48,6 +48,12 @@ export interface Config {
   /** What the programs of projects may take before those that may sleep do so early; null: however much. */
   readonly awakeMaxBytes: number | null
   readonly trashDays: number
+  /** The schedule that new projects begin with. */
+  readonly newBackups: {
+    readonly cron: string | null
+    readonly timezone: string
+    readonly targets: readonly string[]
+  }
   /** How long entries of the audit log are kept; null for ever. */
   readonly auditDays: number | null
   readonly metricsDays: number
@@ -126,6 +132,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     terminalIdleHours: values.STACKQUAY_TERMINAL_IDLE_HOURS,
     awakeMaxBytes: values.STACKQUAY_AWAKE_MAX_MB === undefined ? null : values.STACKQUAY_AWAKE_MAX_MB * 1024 * 1024,
     trashDays: values.STACKQUAY_TRASH_DAYS,
+    newBackups: {
+      cron: values.STACKQUAY_BACKUP_CRON ?? null,
+      timezone: values.STACKQUAY_BACKUP_TIMEZONE,
+      targets: values.STACKQUAY_BACKUP_TARGETS,
+    },
     auditDays: values.STACKQUAY_AUDIT_MAX_DAYS ?? null,
     metricsDays: values.STACKQUAY_METRICS_MAX_DAYS,
     sessions: {

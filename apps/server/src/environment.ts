@@ -1,5 +1,5 @@
 import { engineNames } from '@stackquay/contract'
-import { readAddressRange } from '@stackquay/domain'
+import { isTimeZone, readAddressRange, scheduleBlocker } from '@stackquay/domain'
 import { z } from 'zod'
 import { isolationLevels } from './isolation/level.ts'
 import { providerNames } from './network/providers/index.ts'
@@ -184,6 +184,28 @@ export const settings = {
     .refine((days) => days <= 3650, 'must be at most 3650')
     .default(30)
     .describe('How many days deleted projects and data stay in the trash; `0`: a minute at most. Default: `30`.'),
+  STACKQUAY_BACKUP_CRON: Text.max(100)
+    .refine((cron) => scheduleBlocker({ cron, timezone: 'UTC' }, new Date()) === null, 'must be five fields of cron')
+    .optional()
+    .describe(
+      'When new projects are backed up by themselves, five fields of cron: `30 2 * * *`. Each project’s own schedule can be changed. Default: none.',
+    ),
+  STACKQUAY_BACKUP_TIMEZONE: z
+    .string()
+    .refine(isTimeZone, 'must be a time zone of the IANA database: `Europe/Berlin`')
+    .default('UTC')
+    .describe('Time zone of that. Default: `UTC`.'),
+  STACKQUAY_BACKUP_TARGETS: z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((id) => id.trim())
+        .filter((id) => id !== ''),
+    )
+    .refine((ids) => ids.length <= 5 && new Set(ids).size === ids.length, 'must be at most five, each once')
+    .default([])
+    .describe('Ids of backup targets that those backups are copied to, with commas between. Default: none.'),
   STACKQUAY_AUDIT_MAX_DAYS: z
     .string()
     .regex(/^\d{1,4}$/, 'must be a whole number of days')

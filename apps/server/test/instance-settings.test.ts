@@ -31,6 +31,7 @@ describe('rules over values', () => {
       ...{ STACKQUAY_IMAGE_MAP: '{"docker.io/*": "mirror.test/*"}', STACKQUAY_ALLOWED_ROOTS: '/srv:/opt' },
       ...{ STACKQUAY_PUBLIC_URL: 'https://quay.example.org/', STACKQUAY_TERMINAL_IDLE_HOURS: '0.5' },
       ...{ STACKQUAY_AUDIT_MAX_DAYS: '90', STACKQUAY_AWAKE_MAX_MB: '512', STACKQUAY_SHARE_PROVIDERS: 'ssh' },
+      ...{ STACKQUAY_BACKUP_CRON: '30 2 * * *', STACKQUAY_BACKUP_TARGETS: 'tgt_a, tgt_b' },
       ...{ STACKQUAY_UPDATE_URL: 'https://forge.example.org/releases/latest' },
     })
     for (const key of instanceSettingKeys) {
@@ -124,6 +125,29 @@ test('what needs no restart holds at once, is audited with before and after, and
     before: { trashDays: 3, logLevel: 'warn' },
     after: { trashDays: null, logLevel: null },
   })
+})
+
+test('a new project begins with the schedule of backups that the settings say', async (t) => {
+  const { patch, call, session, setting } = await opened(t)
+  const headers = session()
+  for (const wrong of [
+    { backupCron: '99 * * * *' },
+    { backupTimezone: 'Mars/Olympus' },
+    { backupTargets: ['tgt_none'] },
+  ])
+    assert.equal((await patch({ settings: wrong })).status, 422, JSON.stringify(wrong))
+  assert.equal((await setting('backupCron')).value, null)
+  const create = (name: string) => call('createProject', { headers, body: { name, start: false } })
+  assert.equal((await create('Before')).status, 201)
+  assert.equal((await patch({ settings: { backupCron: '30 2 * * *', backupTimezone: 'Europe/Berlin' } })).status, 200)
+  assert.equal((await create('After')).status, 201)
+  const scheduleOf = async (id: string) => {
+    const { json } = await call('getBackupSchedule', { headers, params: { id } })
+    return json.schedule as { cron: string; timezone: string; keep: { last: number } } | null
+  }
+  assert.equal(await scheduleOf('before'), null)
+  const { cron, timezone, keep } = (await scheduleOf('after'))!
+  assert.deepEqual([cron, timezone, keep.last], ['30 2 * * *', 'Europe/Berlin', 7])
 })
 
 test('a change that needs a restart waits for it, and the next start has it', async (t) => {

@@ -12,6 +12,7 @@ import { targetBackupHandlers } from '../backup-targets/target-backup-handlers.t
 import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
+import { scheduleOfNew } from '../backups/schedule-of-new.ts'
 import { branchHandlers } from '../branches/handlers.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { workAndCronHandlers } from '../cron/handlers.ts'
@@ -167,7 +168,17 @@ function changingHandlers(
   const forBranches = { repositories, sources, isolation, network: projects.network }
   return {
     ...projectHandlers(
-      { ...changing, addons, sources, filesOf, isolation, seeds: seedsOfStart({ store, engine, filesOf, config }) },
+      {
+        ...{
+          ...changing,
+          addons,
+          sources,
+          filesOf,
+          isolation,
+          seeds: seedsOfStart({ store, engine, filesOf, config }),
+        },
+        newSchedule: () => scheduleOfNew(config, store, now()),
+      },
       answers,
     ),
     ...sleepHandlers({ ...changing, now }, answers),

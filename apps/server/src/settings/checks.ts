@@ -10,7 +10,7 @@ import { brokenPromise, chooseIsolation } from '../isolation/level.ts'
 import { type Address, addressText } from '../ports/held-addresses.ts'
 
 export interface ChecksDeps {
-  readonly store: Pick<Store, 'network' | 'projects' | 'ports'>
+  readonly store: Pick<Store, 'network' | 'projects' | 'ports' | 'backupTargets'>
   readonly isolation: Pick<InstanceIsolation, 'offers'>
   /** What the service runs with. */
   readonly running: Config
@@ -23,6 +23,10 @@ export const settingChecks: Readonly<Partial<Record<InstanceSettingKey, Check>>>
   baseDomain: baseDomainFaults,
   trustedProxies: ({ trustedProxies }) => trustedProxies.flatMap(tooWide),
   portRange: portRangeFaults,
+  backupTargets: async ({ newBackups: { targets } }, { store }) => {
+    const there = (await store.backupTargets.all()).map(({ id }) => id)
+    return targets.filter((id) => !there.includes(id)).map((id) => `There is no backup target "${id}".`)
+  },
   allowedRoots: rootsFaults,
   isolation: ({ isolation }, { isolation: { offers } }) => {
     const why = brokenPromise(chooseIsolation(isolation, offers), offers)

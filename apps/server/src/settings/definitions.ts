@@ -106,6 +106,19 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ imageMap }) => [...imageMap],
     into: (text) => readImageMap(text),
   }),
+  backupCron: setting('STACKQUAY_BACKUP_CRON', {
+    show: ({ newBackups }) => newBackups.cron,
+    into: (cron, { newBackups }) => ({ newBackups: { ...newBackups, cron } }),
+  }),
+  backupTimezone: setting('STACKQUAY_BACKUP_TIMEZONE', {
+    show: ({ newBackups }) => newBackups.timezone,
+    into: (timezone, { newBackups }) => ({ newBackups: { ...newBackups, timezone } }),
+  }),
+  backupTargets: setting('STACKQUAY_BACKUP_TARGETS', {
+    separator: ',',
+    show: ({ newBackups }) => [...newBackups.targets],
+    into: (targets, { newBackups }) => ({ newBackups: { ...newBackups, targets } }),
+  }),
   trashDays: setting('STACKQUAY_TRASH_DAYS', {
     show: ({ trashDays }) => trashDays,
     into: (trashDays) => ({ trashDays }),

@@ -8,6 +8,7 @@ export const settingGroups = {
   addresses: ['publicUrl', 'listen', 'baseDomain', 'proxyHttp', 'ssh', 'trustedProxies'],
   network: ['portRange', 'publishAddress', 'shareProviders', 'shareSsh'],
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
+  backups: ['backupCron', 'backupTimezone', 'backupTargets'],
   kept: ['trashDays', 'auditMaxDays', 'metricsMaxDays', 'logMaxMb', 'logMaxDays', 'logLevel'],
   limits: ['awakeMaxMb', 'runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays'],
   updates: ['updateUrl'],

@@ -2254,6 +2254,7 @@ export const en = {
       addresses: 'Addresses',
       network: 'Ports and shares',
       projects: 'Projects',
+      backups: 'Backups of new projects',
       kept: 'What is kept',
       limits: 'Limits',
       updates: 'Updates',
@@ -2273,6 +2274,9 @@ export const en = {
       isolation: 'Isolation level',
       allowedRoots: 'Allowed roots',
       imageMap: 'Image map',
+      backupCron: 'Backup schedule',
+      backupTimezone: 'Time zone of backups',
+      backupTargets: 'Backup targets',
       trashDays: 'Trash (days)',
       auditMaxDays: 'Audit log (days)',
       metricsMaxDays: 'Metrics (days)',
@@ -2297,6 +2301,8 @@ export const en = {
       shareProviders: 'Ways in which projects may be shared, one per line.',
       auditMaxDays:
         'Empty: for ever. Older entries are removed; the log says so itself, and stays verifiable from there on.',
+      backupCron: 'Five fields of cron, such as 30 2 * * *. Empty: new projects have no schedule.',
+      backupTargets: 'Ids of targets, one per line, that those backups are copied to.',
       awakeMaxMb: 'Above it, projects that may sleep do so early. Empty: no limit.',
       updateUrl:
         'Asked once a day when the diagnostics are looked at, and sent nothing but the version. Empty: nobody is asked.',

@@ -77,7 +77,9 @@ async function create(
     path: path ?? (await sources.freeFolder(slug)),
     source,
   }
+  const schedule = await deps.newSchedule()
   const more = async (tx: Transaction) => {
+    if (schedule !== null) await tx.backupSchedules.put(id, schedule)
     const sealed = await sealSpec(tx, id, spec, extracted)
     if (extracted.texts.size > 0) await tx.projects.update(id, 1, { spec: sealed })
     if (source.kind === 'git' && body.git !== undefined && body.git.url !== source.url)

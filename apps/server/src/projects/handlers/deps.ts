@@ -1,4 +1,5 @@
 import { type AddonDefinition, type FieldError, ProblemError } from '@stackquay/contract'
+import type { BackupSchedule } from '@stackquay/domain'
 import type { ProjectRow } from '@stackquay/store'
 import type { InstanceIsolation } from '../../isolation/isolation.ts'
 import type { ChangeDeps } from '../change-project.ts'
@@ -9,6 +10,8 @@ export interface ProjectsDeps extends ChangeDeps {
   readonly sources: Sources
   readonly filesOf: FilesOf
   readonly seeds: StartSeeds
+  /** The schedule of backups that a new project begins with. */
+  newSchedule(): Promise<BackupSchedule | null>
   /** The addons of the instance, as they are now. */
   readonly addons: { now(): Readonly<Record<string, AddonDefinition>> }
   readonly isolation: Pick<InstanceIsolation, 'users' | 'engine'>
