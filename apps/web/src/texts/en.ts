@@ -2302,6 +2302,7 @@ export const en = {
       auditMaxDays:
         'Empty: for ever. Older entries are removed; the log says so itself, and stays verifiable from there on.',
       backupCron: 'Five fields of cron, such as 30 2 * * *. Empty: new projects have no schedule.',
+      backupTimezone: 'Of the IANA database, such as Europe/Berlin.',
       backupTargets: 'Ids of targets, one per line, that those backups are copied to.',
       awakeMaxMb: 'Above it, projects that may sleep do so early. Empty: no limit.',
       updateUrl:
