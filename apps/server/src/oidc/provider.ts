@@ -54,7 +54,6 @@ export function createProviderClient({ now, timeoutMs }: ProviderClientOptions):
     const execute = url.protocol === 'http:' ? [client.allowInsecureRequests] : []
     const found = await client.discovery(url, 'discovery', undefined, client.None(), {
       execute,
-      timeout: 0,
       [client.customFetch]: fetchOf(issuer) as OpenidClient.CustomFetch,
     })
     const metadata = found.serverMetadata()
@@ -77,7 +76,6 @@ export function createProviderClient({ now, timeoutMs }: ProviderClientOptions):
     const traits = { ...(clientSecret !== null && { client_secret: clientSecret }), [client.clockTolerance]: skewSeconds }
     const made = new client.Configuration({ ...(await metadata(issuer)) }, clientId, traits, auth)
     made[client.customFetch] = fetchOf(issuer) as OpenidClient.CustomFetch
-    made.timeout = 0
     if (issuer.startsWith('http:')) client.allowInsecureRequests(made)
     // Signatures too: that a token came over TLS is not enough.
     client.enableNonRepudiationChecks(made)
