@@ -2609,6 +2609,7 @@ export const en = {
       order: 'A request meets, in this order:',
       steps: {
         share: 'Share',
+        signIn: 'Sign-in',
         addresses: 'Addresses',
         preflight: 'CORS preflight',
         password: 'Password',
@@ -2617,6 +2618,10 @@ export const en = {
       },
       inUse: 'in use',
       onlyAdmins: 'Only administrators change these rules.',
+      signIn: 'Sign-in',
+      signInDetail:
+        'People open the project through this page, and are out once they log out here or may not read the project any more. Programs get 401; shares stay open to whoever has the link.',
+      askSignIn: 'Only people who are signed in and may read this project',
       addresses: 'Allowed addresses',
       addressesDetail: 'All others get 403, also over a share.',
       allowIps: 'Addresses and blocks',

@@ -758,6 +758,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   ProjectPage: page(project),
   ProjectPatch: { node: { version: '26' }, env: { LOG_LEVEL: 'debug', OLD: null } },
   ProxyRules: {
+    signIn: false,
     allowIps: ['192.0.2.0/24'],
     redirects: [],
     requestHeaders: [],
