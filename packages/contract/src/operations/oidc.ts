@@ -90,12 +90,17 @@ export const startOidc = operation({
   summary: 'Leads a browser to the provider',
   description: 'Opened, not called. `challenge` is the S256 of a verifier that the page keeps.',
   access: { kind: 'public' },
-  query: z.strictObject({ challenge: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }),
+  query: z.strictObject({
+    challenge: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{43}$/)
+      .describe('S256, base64url.'),
+  }),
   results: { 303: null },
   problems: [],
 })
 
-const answered = z.string().max(4000).optional()
+const answered = z.string().max(4000).optional().describe('As the provider says it.')
 export const callbackOidc = operation({
   id: 'callbackOidc',
   method: 'GET',
