@@ -91,7 +91,10 @@ function createBrowser() {
     }
     return answer
   }
-  return { get: (url: string) => ask(url, {}), post: (url: string, body: URLSearchParams) => ask(url, { method: 'POST', body }) }
+  return {
+    get: (url: string) => ask(url, {}),
+    post: (url: string, body: URLSearchParams) => ask(url, { method: 'POST', body }),
+  }
 }
 
 export type Respond = (request: IncomingMessage, response: ServerResponse, body: string) => void | Promise<void>
@@ -164,7 +167,9 @@ export async function openHostile(t: Pick<TestContext, 'after'>): Promise<Hostil
           ...own.metadata,
         })
       case '/keys':
-        return void json(response, { keys: [{ ...pair.publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] })
+        return void json(response, {
+          keys: [{ ...pair.publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }],
+        })
       case '/auth': {
         const code = randomBytes(8).toString('hex')
         nonces.set(code, url.searchParams.get('nonce')!)
@@ -176,7 +181,12 @@ export async function openHostile(t: Pick<TestContext, 'after'>): Promise<Hostil
         const code = new URLSearchParams(body).get('code') ?? ''
         const nonce = nonces.get(code) ?? ''
         nonces.delete(code)
-        return void json(response, { access_token: 'a', token_type: 'Bearer', expires_in: 60, id_token: own.token(nonce) })
+        return void json(response, {
+          access_token: 'a',
+          token_type: 'Bearer',
+          expires_in: 60,
+          id_token: own.token(nonce),
+        })
       }
       default:
         response.writeHead(404).end()
@@ -209,13 +219,19 @@ export function openTab(app: TestApp) {
     cookie: () => cookie,
     start: async (): Promise<string> => {
       const answer = await app.call('startOidc', { query: { challenge } })
-      cookie = [answer.headers['set-cookie'] ?? []].flat().map((line) => String(line).split(';')[0]).join('; ')
+      cookie = [answer.headers['set-cookie'] ?? []]
+        .flat()
+        .map((line) => String(line).split(';')[0])
+        .join('; ')
       return String(answer.headers.location)
     },
     /** Answers the fragment that the page of the login gets. */
     callback: async (url: string, given = cookie): Promise<string> => {
       const query = Object.fromEntries(new URL(url).searchParams)
-      const answer = await app.call('callbackOidc', { query, headers: { cookie: given, 'sec-fetch-site': 'cross-site' } })
+      const answer = await app.call('callbackOidc', {
+        query,
+        headers: { cookie: given, 'sec-fetch-site': 'cross-site' },
+      })
       return new URL(String(answer.headers.location)).hash
     },
     finish: (hash: string, as = verifier) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sessionSecretPrefix } from '../src/oidc/settings.ts'
 import { createProviderClient } from '../src/oidc/provider.ts'
 import { createRefresher } from '../src/oidc/refresher.ts'
+import { sessionSecretPrefix } from '../src/oidc/settings.ts'
 import { admin, openTestApp, type TestApp } from './app-support.ts'
 import { clientSecret, openProvider, openTab, type RealProvider } from './oidc-support.ts'
 
@@ -144,7 +144,10 @@ test('who left the provider is out at the next refresh, a role follows, and a si
   assert.equal(refresher.due(idOf('1')), null, 'it was refreshed')
   assert.equal(await store.secrets.find(null, sessionSecretPrefix + idOf('2')), null)
   const ends = await store.audit.list({ limit: 10, action: 'session.end' })
-  assert.deepEqual(ends.map(({ actor, target }) => [actor, target]), [['system', idOf('2')]])
+  assert.deepEqual(
+    ends.map(({ actor, target }) => [actor, target]),
+    [['system', idOf('2')]],
+  )
 
   // A role that is taken away whole ends the session too.
   later = 32 * 60_000
@@ -180,7 +183,10 @@ test('log-out ends the session here and names the page of the provider; another 
   assert.deepEqual(await app.app.store.secrets.ofInstance(sessionSecretPrefix), {})
 
   const second = headersOf((await signIn(app, provider, '1')).answer)
-  assert.equal((await set(app, provider, { clientSecret: undefined, refreshMinutes: 30 })).json.provider.hasSecret, true)
+  assert.equal(
+    (await set(app, provider, { clientSecret: undefined, refreshMinutes: 30 })).json.provider.hasSecret,
+    true,
+  )
   assert.equal((await app.call('getMe', { headers: second })).status, 200, 'the same provider')
   const moved = await set(app, provider, { clientId: 'another', clientSecret: undefined })
   assert.equal(moved.json.provider.hasSecret, false, 'a secret is shown to nobody else')

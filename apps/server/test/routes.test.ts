@@ -160,7 +160,13 @@ test('the page of a service is for those with a pass, and a project that is call
 
 test('a project that asks for a sign-in does so at all of its names, and a share of it is behind its link alone', async () => {
   const world = createWorld()
-  const shop = { slug: 'shop', domains: ['shop.example.org'], former: ['old'], share: 'x.share.dev.example', port: 20_001 }
+  const shop = {
+    slug: 'shop',
+    domains: ['shop.example.org'],
+    former: ['old'],
+    share: 'x.share.dev.example',
+    port: 20_001,
+  }
   world.put('one', shop)
   await world.routes.publish(['one'])
   const asking = () => world.table().routes.flatMap(({ hosts, signIn }) => (signIn === undefined ? [] : hosts))
@@ -289,7 +295,14 @@ const noRules = { allowIps: [], basicAuth: null, redirects: [], requestHeaders: 
 
 function shareAt(host: string | undefined) {
   if (host === undefined) return null
-  return { id: 'shr_1', host, workload: null, provider: 'direct', passwordHash: null, expiresAt: '2999-01-01T00:00:00Z' }
+  return {
+    id: 'shr_1',
+    host,
+    workload: null,
+    provider: 'direct',
+    passwordHash: null,
+    expiresAt: '2999-01-01T00:00:00Z',
+  }
 }
 
 function overJson(value: unknown): unknown {

@@ -16,9 +16,14 @@ test('the strongest role of all that the claims give counts, and without one the
     [{ groups: [['ops'], 1, null] }, null],
     [{}, null],
   ]
-  for (const [claims, role] of cases) assert.equal(roleByClaims({ ...claims }, roles, null), role, JSON.stringify(claims))
+  for (const [claims, role] of cases)
+    assert.equal(roleByClaims({ ...claims }, roles, null), role, JSON.stringify(claims))
   assert.equal(roleByClaims({ groups: ['other'] }, roles, 'read'), 'read')
-  assert.equal(roleByClaims({ groups: ['dev'] }, roles, 'admin'), 'operate', 'a claim that says less wins over the default')
+  assert.equal(
+    roleByClaims({ groups: ['dev'] }, roles, 'admin'),
+    'operate',
+    'a claim that says less wins over the default',
+  )
   assert.equal(roleByClaims({ groups: ['ops'] }, null, 'read'), 'read')
 })
 
@@ -39,9 +44,18 @@ test('a user name is made out of what the provider says, and is never one that s
   assert.equal(usernameFrom({ preferred_username: '…', sub: '--' }), 'person')
   assert.equal(usernameFrom({ preferred_username: 'x'.repeat(90) }).length, 39)
   const taken = new Set(['ada', 'ada-2'])
-  assert.equal(freeUsername('ada', (name) => taken.has(name)), 'ada-3')
-  assert.equal(freeUsername('system', () => false), 'system-2')
-  assert.equal(freeUsername('x'.repeat(39), (name) => !name.endsWith('-2')), `${'x'.repeat(37)}-2`)
+  assert.equal(
+    freeUsername('ada', (name) => taken.has(name)),
+    'ada-3',
+  )
+  assert.equal(
+    freeUsername('system', () => false),
+    'system-2',
+  )
+  assert.equal(
+    freeUsername('x'.repeat(39), (name) => !name.endsWith('-2')),
+    `${'x'.repeat(37)}-2`,
+  )
 })
 
 test('an issuer is an https address, or one of this very machine', () => {

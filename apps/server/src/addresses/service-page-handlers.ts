@@ -51,18 +51,18 @@ export function servicePageHandlers(deps: ServicePageDeps): Pick<Handlers, 'open
           ...{ hash: hashOf(cookie), session: sessionId, project: row.id, service },
           expiresAt: new Date(expiresAt),
         })
-        await tx.audit.append(context.audit({ action: 'service.page.open', target: shownTarget(row, service), project: row.id }))
+        await tx.audit.append(
+          context.audit({ action: 'service.page.open', target: shownTarget(row, service), project: row.id }),
+        )
       })
       await passes.renew()
       // The proxy knows the pass before anybody can bring the code.
       await published(row.id)
       const redeemBy = now().getTime() + codeMs
       const path = pathIn(body.path)
-      await control
-        .addCode({ hash: hashOf(code), host, cookie, path, expiresAt, redeemBy })
-        .catch((cause: unknown) => {
-          throw unavailable(cause)
-        })
+      await control.addCode({ hash: hashOf(code), host, cookie, path, expiresAt, redeemBy }).catch((cause: unknown) => {
+        throw unavailable(cause)
+      })
       const url = new URL(body.secure === true ? `https://${host}` : deps.resolver.urlOf(host))
       url.pathname = '/.stackquay/enter'
       url.search = `?code=${code}`

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ProblemError, type Scope } from '@stackquay/contract'
 import { freeUsername, roleByClaims, usernameFrom } from '@stackquay/domain'
-import { newId, type NewAuditEntry, type Store, type Transaction, type UserRow } from '@stackquay/store'
+import { type NewAuditEntry, newId, type Store, type Transaction, type UserRow } from '@stackquay/store'
 import { hashPassword } from '../access/passwords.ts'
 import type { Arrival } from './arrivals.ts'
 import type { Claims } from './provider.ts'
@@ -47,10 +47,16 @@ export async function personOf(
   const identity = await store.oidc.identity(issuer, claims.sub)
   const role = roleOf(claims, settings)
   const noRole = () =>
-    signInFailed('The provider gives you no role here.', 'Ask who manages the provider, or an administrator of this service.')
+    signInFailed(
+      'The provider gives you no role here.',
+      'Ask who manages the provider, or an administrator of this service.',
+    )
   if (identity === null) {
     if (!settings.createPeople)
-      throw signInFailed('No account here is linked to you at the provider.', 'Log in with your password and link it, or ask an administrator.')
+      throw signInFailed(
+        'No account here is linked to you at the provider.',
+        'Log in with your password and link it, or ask an administrator.',
+      )
     if (role === null) throw noRole()
     return makePerson(tx, { issuer, claims, role, passwordHash }, deps)
   }
@@ -86,7 +92,9 @@ export async function withRole(
 ): Promise<UserRow> {
   if (user.role === role) return user
   if (user.role === 'admin') {
-    const others = (await store.users.list()).filter(({ id, disabled, role: has }) => id !== user.id && has === 'admin' && !disabled)
+    const others = (await store.users.list()).filter(
+      ({ id, disabled, role: has }) => id !== user.id && has === 'admin' && !disabled,
+    )
     if (others.length === 0) return user
   }
   const changed = await tx.users.update(user.id, { role })

@@ -73,7 +73,10 @@ export function createProviderClient({ now, timeoutMs }: ProviderClientOptions):
   const configuration = async ({ settings: { issuer, clientId }, clientSecret }: KnownProvider) => {
     const client = await library()
     const auth = clientSecret === null ? client.None() : undefined
-    const traits = { ...(clientSecret !== null && { client_secret: clientSecret }), [client.clockTolerance]: skewSeconds }
+    const traits = {
+      ...(clientSecret !== null && { client_secret: clientSecret }),
+      [client.clockTolerance]: skewSeconds,
+    }
     const made = new client.Configuration({ ...(await metadata(issuer)) }, clientId, traits, auth)
     made[client.customFetch] = fetchOf(issuer) as OpenidClient.CustomFetch
     if (issuer.startsWith('http:')) client.allowInsecureRequests(made)
@@ -96,7 +99,11 @@ export function createProviderClient({ now, timeoutMs }: ProviderClientOptions):
     metadata,
     begin: async (provider, redirectUri) => {
       const { client, made } = await configuration(provider)
-      const round = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
+      const round = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+      }
       const { scopes } = provider.settings
       const url = client.buildAuthorizationUrl(made, {
         redirect_uri: redirectUri,

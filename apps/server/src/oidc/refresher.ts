@@ -1,7 +1,7 @@
 import { byTheService, type OidcSessionRow, type Store } from '@stackquay/store'
 import { roleOf, withRole } from './people.ts'
 import type { ProviderClient, Refreshed, Tokens } from './provider.ts'
-import { knownProvider, sessionSecretPrefix, type StoredProvider } from './settings.ts'
+import { knownProvider, type StoredProvider, sessionSecretPrefix } from './settings.ts'
 
 /** Asks the provider again and again whether who signed in by it is still there. */
 export interface Refresher {
@@ -76,7 +76,8 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
     schedule()
   }
 
-  for (const row of await store.oidc.sessions()) if (row.refreshAt !== null) times.set(row.session, Date.parse(row.refreshAt))
+  for (const row of await store.oidc.sessions())
+    if (row.refreshAt !== null) times.set(row.session, Date.parse(row.refreshAt))
   schedule()
   return {
     watch,
@@ -160,7 +161,11 @@ async function keep(
   })
 }
 
-async function end({ session, issuer, subject }: OidcSessionRow, reason: string, { store }: RefresherDeps): Promise<Outcome> {
+async function end(
+  { session, issuer, subject }: OidcSessionRow,
+  reason: string,
+  { store }: RefresherDeps,
+): Promise<Outcome> {
   await store.transaction(async (tx) => {
     await tx.sessions.delete(session)
     await tx.secrets.delete(null, sessionSecretPrefix + session)

@@ -11,9 +11,9 @@ import {
   clientSecretName,
   oidcSetting,
   redirectUriOf,
+  type StoredProvider,
   sessionSecretPrefix,
   storedProvider,
-  type StoredProvider,
 } from './settings.ts'
 import { refuseTaken } from './sign-in-handlers.ts'
 
@@ -106,9 +106,7 @@ function userLinkHandlers({ store, refresher }: OidcSettingsDeps): Pick<Handlers
         const own = new Set((await store.sessions.of(user.id)).map(({ id }) => id))
         const gone = await endSessions(tx, store, own)
         const before = { links: links.map(({ issuer, subject }) => ({ issuer, subject })), sessionsEnded: gone.length }
-        await tx.audit.append(
-          context.audit({ action: 'user.oidc_unlink', target: user.username, changes: { before } }),
-        )
+        await tx.audit.append(context.audit({ action: 'user.oidc_unlink', target: user.username, changes: { before } }))
         return gone
       })
       for (const session of ended) refresher.forget(session)

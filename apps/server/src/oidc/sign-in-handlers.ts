@@ -1,5 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
-import { newId, TakenError, type Store } from '@stackquay/store'
+import { newId, type Store, TakenError } from '@stackquay/store'
 import { loggedIn, newSession } from '../access/new-session.ts'
 import type { PasswordAgain } from '../access/password-again.ts'
 import { recordRefused } from '../access/record-refused.ts'
@@ -10,12 +10,12 @@ import type { Config } from '../config.ts'
 import type { DeniedLog } from '../http/denied-log.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Arrival, Arrivals } from './arrivals.ts'
-import { nobodysPassword, personOf, signInFailed, shownName } from './people.ts'
+import { nobodysPassword, personOf, shownName, signInFailed } from './people.ts'
 import { isUnreachable, type ProviderClient, reasonOf } from './provider.ts'
 import type { Refresher } from './refresher.ts'
 import { tokensOf } from './refresher.ts'
-import { roundMs, type RoundCookies } from './round-cookie.ts'
-import { knownProvider, redirectUriOf, sessionSecretPrefix, storedProvider, type StoredProvider } from './settings.ts'
+import { type RoundCookies, roundMs } from './round-cookie.ts'
+import { knownProvider, redirectUriOf, type StoredProvider, sessionSecretPrefix, storedProvider } from './settings.ts'
 
 export interface SignInDeps {
   readonly store: Store
@@ -174,7 +174,9 @@ async function begin(arrival: Arrival, settings: StoredProvider, context: Reques
   const endOfGrace = now() + settings.graceMinutes * 60_000
   // Nothing to ask with: the session lasts as long as one whose provider does not answer.
   const expiresAt =
-    refreshToken === null && Date.parse(made.expiresAt) > endOfGrace ? new Date(endOfGrace).toISOString() : made.expiresAt
+    refreshToken === null && Date.parse(made.expiresAt) > endOfGrace
+      ? new Date(endOfGrace).toISOString()
+      : made.expiresAt
   const refreshAt = refreshToken === null ? null : new Date(now() + settings.refreshMinutes * 60_000).toISOString()
   const { issuer, claims } = arrival
   const row = { session: id, issuer, subject: claims.sub, refreshAt }
@@ -194,7 +196,11 @@ async function begin(arrival: Arrival, settings: StoredProvider, context: Reques
 }
 
 /** Sessions end in many ways, and their tokens lie elsewhere. */
-async function dropOrphans(tx: Parameters<Parameters<Store['transaction']>[0]>[0], store: Store, own: string): Promise<void> {
+async function dropOrphans(
+  tx: Parameters<Parameters<Store['transaction']>[0]>[0],
+  store: Store,
+  own: string,
+): Promise<void> {
   const live = new Set((await store.oidc.sessions()).map(({ session }) => session))
   for (const name of Object.keys(await store.secrets.ofInstance(sessionSecretPrefix))) {
     const session = name.slice(sessionSecretPrefix.length)

@@ -289,7 +289,9 @@ async function routesOf({ known, network: ownNetwork }: Seen, options: Making): 
     // 308 keeps method and body. Whoever may not come in is not told the new name either.
     const redirects = [{ from: '/*', host: null, to: `${resolver.urlOf(to)}/*`, status: 308 as const }]
     const rules = { ...(before?.allow !== undefined && { allow: before.allow }), redirects }
-    routes.push(Promise.resolve({ project, rules, ...signIn, hosts: [host], target: { kind: 'page', page: 'stopped' } }))
+    routes.push(
+      Promise.resolve({ project, rules, ...signIn, hosts: [host], target: { kind: 'page', page: 'stopped' } }),
+    )
   }
   routes.push(...pageRoutesOf(known, { project, rules: before }, status, options))
   if (share !== null) {

@@ -17,7 +17,9 @@ export async function up({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('oidc_identities_of_user').on('oidc_identities').columns(['user']).execute()
   await schema
     .createTable('oidc_sessions')
-    .addColumn('session', 'text', (column) => column.primaryKey().notNull().references('sessions.id').onDelete('cascade'))
+    .addColumn('session', 'text', (column) =>
+      column.primaryKey().notNull().references('sessions.id').onDelete('cascade'),
+    )
     .addColumn('issuer', 'text', (column) => column.notNull())
     .addColumn('subject', 'text', (column) => column.notNull())
     .addColumn('refresh_at', 'text')
