@@ -5,7 +5,6 @@ import type { TestContext } from 'node:test'
 import Provider from 'oidc-provider'
 import type { TestApp } from './app-support.ts'
 
-export const redirectUri = 'http://127.0.0.1:1/api/v1/auth/oidc/callback'
 export const clientSecret = 'of-the-client-0123456789abcdef0123456789'
 
 export interface Person {
@@ -24,7 +23,11 @@ export interface RealProvider {
 }
 
 /** A certified provider on loopback. */
-export async function openProvider(t: Pick<TestContext, 'after'>): Promise<RealProvider> {
+export async function openProvider(
+  t: Pick<TestContext, 'after'>,
+  { publicUrl = 'http://127.0.0.1:1' }: { readonly publicUrl?: string } = {},
+): Promise<RealProvider> {
+  const redirectUri = `${publicUrl}/api/v1/auth/oidc/callback`
   const people = new Map<string, Person>()
   const server = createServer()
   await listen(server)
@@ -35,7 +38,7 @@ export async function openProvider(t: Pick<TestContext, 'after'>): Promise<RealP
         client_id: 'stackquay',
         client_secret: clientSecret,
         redirect_uris: [redirectUri],
-        post_logout_redirect_uris: ['http://127.0.0.1:1/login'],
+        post_logout_redirect_uris: [`${publicUrl}/login`],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
       },

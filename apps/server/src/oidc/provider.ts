@@ -42,8 +42,8 @@ export interface ProviderClientOptions {
 const metadataMs = 60_000
 const skewSeconds = 60
 
-/** OpenID Connect by `openid-client`, which is loaded when somebody signs in and not before. */
-export function createProviderClient({ now, timeoutMs }: ProviderClientOptions): ProviderClient {
+/** What is known of providers, as the library wants it. */
+function createConfigurations({ now, timeoutMs }: ProviderClientOptions) {
   const known = new Map<string, { readonly at: number; readonly metadata: Promise<OpenidClient.ServerMetadata> }>()
   const fetchOf = (issuer: string): GuardedFetch =>
     guardedFetch({ loopback: isLoopback(new URL(issuer).hostname), ...(timeoutMs !== undefined && { timeoutMs }) })
@@ -84,17 +84,25 @@ export function createProviderClient({ now, timeoutMs }: ProviderClientOptions):
     client.enableNonRepudiationChecks(made)
     return { client, made }
   }
-  const personOf = async (
-    { client, made }: Awaited<ReturnType<typeof configuration>>,
-    tokens: { readonly access_token: string },
-    claims: Claims | null,
-    subject: string,
-  ): Promise<Claims | null> => {
-    if (made.serverMetadata().userinfo_endpoint === undefined) return claims
-    const more = await client.fetchUserInfo(made, tokens.access_token, subject)
-    return { ...more, ...claims, sub: subject }
-  }
+  return { metadata, configuration }
+}
 
+type Configured = Awaited<ReturnType<ReturnType<typeof createConfigurations>['configuration']>>
+
+async function personOf(
+  { client, made }: Configured,
+  tokens: { readonly access_token: string },
+  claims: Claims | null,
+  subject: string,
+): Promise<Claims | null> {
+  if (made.serverMetadata().userinfo_endpoint === undefined) return claims
+  const more = await client.fetchUserInfo(made, tokens.access_token, subject)
+  return { ...more, ...claims, sub: subject }
+}
+
+/** OpenID Connect by `openid-client`, which is loaded when somebody signs in and not before. */
+export function createProviderClient(options: ProviderClientOptions): ProviderClient {
+  const { metadata, configuration } = createConfigurations(options)
   return {
     metadata,
     begin: async (provider, redirectUri) => {

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import {
   Activity,
   Archive,
@@ -25,7 +25,7 @@ import {
   Webhook,
 } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { client, onSessionEnd } from '../api/client.ts'
+import { onSessionEnd } from '../api/client.ts'
 import { connectionNow, followEvents, onConnection } from '../api/events.ts'
 import { meQuery, projectsQuery } from '../api/queries.ts'
 import { keepSessionKey } from '../api/session-key.ts'

@@ -188,10 +188,10 @@ export const openServicePage = operation({
   description:
     'The answer’s `url` works once, within 30 seconds, and gives the browser a cookie of that host. It holds no longer than this session and ' +
     'the right to operate projects, or to read that one.',
-  access: { kind: 'scope', scope: 'read', session: true },
+  access: { kind: 'authenticated', session: true },
   body: HopCreate,
   results: { 201: Hop },
-  problems: ['not_found', 'unavailable'],
+  problems: ['not_found', 'role_insufficient', 'unavailable'],
   audit: 'service.page.open',
 })
 
