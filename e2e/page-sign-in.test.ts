@@ -59,7 +59,7 @@ describe('sign-in by a provider, and projects behind it', () => {
     await page.getByRole('switch', { name: 'Only people who are signed in and may read this project' }).check()
     await assertLooks(page, 'the rule of the sign-in')
     await page.getByRole('button', { name: /^Save/ }).click()
-    await until(async () => (await service.get('harbour', '/')).status === 401, 'strangers to be refused')
+    await until(async () => (await service.get('harbour', '/')).status === 303, 'strangers to be sent to the login')
 
     const other = await launchBrowser()
     t.after(() => other.close())
@@ -91,7 +91,7 @@ describe('sign-in by a provider, and projects behind it', () => {
     await own.getByRole('menuitem', { name: 'Log out' }).click()
     // The page of the provider, which asks whether one logs out there too.
     await own.waitForURL((url) => url.origin === provider.issuer)
-    await until(async () => (await inside()).status === 401, 'the pass to end', 2_000)
+    await until(async () => (await inside()).status === 303, 'the pass to end', 2_000)
   })
 
   it('leaves the project open again when the rule is taken away', { timeout: 30_000 }, async () => {

@@ -85,9 +85,13 @@ function placeAt(host: string, caller: RequestContext['principal'], deps: Servic
   if (place !== null && hopRefusalOf(caller, place.row.id, place.service) === null) return place
   const refusal = hopRefusalOf(caller, null, 'any')
   if (refusal !== null) throw refusalProblem(refusal, caller)
-  throw new ProblemError('not_found', `No service has its page at "${host}", and no project asks for a sign-in there.`, {
-    hint: 'Open it from its project: it may be disabled, or renamed.',
-  })
+  throw new ProblemError(
+    'not_found',
+    `No service has its page at "${host}", and no project asks for a sign-in there.`,
+    {
+      hint: 'Open it from its project: it may be disabled, or renamed.',
+    },
+  )
 }
 
 /** A project whose rules ask for a sign-in. Names of others answer everybody, and need no pass. */

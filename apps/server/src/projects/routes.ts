@@ -7,11 +7,11 @@ import type { Config } from '../config.ts'
 import type { Network, ProjectNetwork } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
 import { shareListener } from '../network/share-listener.ts'
-import { projectPass } from '../service-pages/hop-access.ts'
 import type { PagePasses } from '../service-pages/passes.ts'
 import type { Entries, Entry, Known, Status } from './model-entry.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
+import { signInOf, signInWith } from './route-sign-in.ts'
 import { workDone } from './work-done.ts'
 
 /**
@@ -220,16 +220,6 @@ function pageHosts({ row, resolved }: Known, resolver: Resolver) {
     workload,
     port,
   }))
-}
-
-function signInWith({ config, passes }: Pick<RoutesOptions, 'config' | 'passes'>) {
-  return { url: `${config.publicUrl}/enter`, cookie: passes.cookie }
-}
-
-/** Where the rules ask for a sign-in. A share is an opening that somebody made on purpose, and is behind its own link. */
-function signInOf(project: string, rules: ProjectNetwork['rules'], options: Pick<RoutesOptions, 'config' | 'passes'>) {
-  if (rules?.rules.signIn !== true) return {}
-  return { signIn: { ...signInWith(options), passes: options.passes.of(project, projectPass) } }
 }
 
 /** Hosts of before a rename, and the one that each leads to. */
