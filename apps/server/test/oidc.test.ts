@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createAuthenticator } from '../src/access/authenticator.ts'
+import { createSessionCookie } from '../src/access/session-cookie.ts'
+import { instanceId } from '../src/access/session-origin.ts'
 import { createProviderClient } from '../src/oidc/provider.ts'
 import { createRefresher } from '../src/oidc/refresher.ts'
 import { sessionSecretPrefix } from '../src/oidc/settings.ts'
@@ -149,6 +152,23 @@ test('who left the provider is out at the next refresh, a role follows, and a si
     [['system', idOf('2')]],
   )
 
+  // The very request of who has left is refused, whatever else it asks for; and so is the next.
+  later = 0
+  const cookie = createSessionCookie(await instanceId(store))
+  const authenticator = createAuthenticator({ store, cookie, log, due: refresher.due })
+  t.after(() => authenticator.close())
+  const ask = (index: number) => Promise.resolve(authenticator.authenticate(sessions[index]!, {}))
+  assert.equal((await ask(2)).kind, 'session')
+  provider.people.set('3', { groups: [], preferred_username: 'three' })
+  later = 17 * 60_000
+  await assert.rejects(ask(2), { code: 'unauthorized' })
+  await assert.rejects(ask(2), { code: 'unauthorized' })
+  provider.people.set('3', { groups: ['dev'], preferred_username: 'three' })
+  later = 0
+  sessions[2] = headersOf((await signIn(app, provider, '3')).answer)
+  const third = (await store.oidc.sessions()).find(({ subject }) => subject === '3')!
+  refresher.watch(third)
+
   // A role that is taken away whole ends the session too.
   later = 32 * 60_000
   provider.people.set('1', { groups: [], preferred_username: 'one' })
@@ -156,14 +176,14 @@ test('who left the provider is out at the next refresh, a role follows, and a si
   assert.equal(await roleOf(0), null)
 
   await provider.close()
-  await refresher.due(idOf('3'))
+  await refresher.due(third.session)
   assert.equal(await roleOf(2), 'operate', 'the provider is down')
   assert.notEqual(refresher.failingSince(), null)
   later += 59 * 60_000
-  await refresher.due(idOf('3'))
+  await refresher.due(third.session)
   assert.equal(await roleOf(2), 'operate')
   later += 2 * 60_000
-  await refresher.due(idOf('3'))
+  await refresher.due(third.session)
   assert.equal(await roleOf(2), null, 'for a bounded time')
 })
 

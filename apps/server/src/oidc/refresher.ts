@@ -46,8 +46,10 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
   }
   const look = async (session: string): Promise<void> => {
     const outcome = await refreshSession(session, deps)
-    if (outcome.kind === 'ended') times.delete(session)
-    else {
+    if (outcome.kind === 'ended') {
+      times.delete(session)
+      if (times.size === 0) failing = null
+    } else {
       if (outcome.failing === null) failing = null
       else failing ??= outcome.failing
       times.set(session, outcome.at)
@@ -85,7 +87,10 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
       const at = times.get(session)
       return at === undefined || at > now() ? null : ask(session)
     },
-    forget: (session) => void times.delete(session),
+    forget: (session) => {
+      times.delete(session)
+      if (times.size === 0) failing = null
+    },
     failingSince: () => failing,
     close: async () => {
       closed = true

@@ -134,9 +134,14 @@ async function endSessions(tx: Transaction, store: Store, only?: ReadonlySet<str
   return gone
 }
 
-async function viewOf({ store, config }: Pick<OidcSettingsDeps, 'store' | 'config'>): Promise<OidcSettings> {
+async function viewOf({
+  store,
+  config,
+  refresher,
+}: Pick<OidcSettingsDeps, 'store' | 'config' | 'refresher'>): Promise<OidcSettings> {
   const settings: StoredProvider | null = await storedProvider(store)
   const hasSecret = (await store.secrets.find(null, clientSecretName)) !== null
   const redirectUri = redirectUriOf(config.publicUrl)
-  return { redirectUri, provider: settings === null ? null : { ...settings, hasSecret } }
+  const failingSince = refresher.failingSince()
+  return { redirectUri, failingSince, provider: settings === null ? null : { ...settings, hasSecret } }
 }

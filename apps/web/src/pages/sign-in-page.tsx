@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { toastDone } from '../components/toast.tsx'
+import { formatDateTime } from '../lib/format.ts'
 import { texts } from '../texts/index.ts'
 import { ProviderForm } from './sign-in/provider-form.tsx'
 import { useTitle } from './use-title.ts'
@@ -39,8 +40,13 @@ export function SignInPage() {
         }
       />
       <Loaded query={query} rows={5}>
-        {({ redirectUri, provider }) => (
+        {({ redirectUri, provider, failingSince }) => (
           <>
+            {failingSince !== null && (
+              <p role="alert" className="rounded-lg bg-warn-soft px-3 py-2.5">
+                {t.failing(formatDateTime(failingSince))}
+              </p>
+            )}
             <Panel title={t.redirect} detail={t.redirectDetail}>
               <CodeBlock code={redirectUri} label={t.redirect} wrap />
             </Panel>

@@ -2346,6 +2346,8 @@ export const en = {
   signIn: {
     title: 'Sign-in',
     detail: 'People sign in by a provider of OpenID Connect: Keycloak, Authentik, Google, Entra and others.',
+    failing: (since: string) =>
+      `The provider has not answered since ${since}. Sessions go on for the time that is set below, then they end.`,
     redirect: 'Redirect address',
     redirectDetail: 'Register exactly this one at the provider.',
     provider: 'Provider',

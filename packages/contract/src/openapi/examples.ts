@@ -559,7 +559,10 @@ export const examples: Readonly<Record<string, unknown>> = {
   OidcLink: { code: 'EXAMPLE', verifier: 'EXAMPLE-ONLY', password: 'EXAMPLE-ONLY' },
   OidcOffer: { label: 'Example ID', origin: 'https://quay.example.org' },
   OidcPut: { issuer: 'https://id.example.org', clientId: 'stackquay', password: 'EXAMPLE-ONLY' },
-  OidcSettings: { redirectUri: 'https://quay.example.org/api/v1/auth/oidc/callback', provider: null },
+  OidcSettings: {
+    ...{ redirectUri: 'https://quay.example.org/api/v1/auth/oidc/callback', failingSince: null },
+    provider: null,
+  },
   OidcSubject: { subject: '248289761001' },
   OidcTest: { issuer: 'https://id.example.org' },
   OidcTested: { checks: [{ name: 'keys', ok: true, detail: '2 of them.' }] },

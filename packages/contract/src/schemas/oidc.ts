@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ScopeSchema } from './access.ts'
+import { Time } from './common.ts'
 
 const Values = z.array(z.string().min(1).max(300)).max(50).default([])
 export const OidcRoles = z
@@ -33,7 +34,11 @@ const provider = {
 export const OidcProvider = z.object({ ...provider, hasSecret: z.boolean() }).meta({ id: 'OidcProvider' })
 export type OidcProvider = z.infer<typeof OidcProvider>
 export const OidcSettings = z
-  .object({ redirectUri: z.string().describe('To be registered there.'), provider: OidcProvider.nullable() })
+  .object({
+    redirectUri: z.string().describe('To be registered there.'),
+    failingSince: Time.nullable().describe('Since when it does not answer refreshes.'),
+    provider: OidcProvider.nullable(),
+  })
   .meta({ id: 'OidcSettings' })
 export type OidcSettings = z.infer<typeof OidcSettings>
 export const OidcPut = z

@@ -15,6 +15,12 @@ import { ProviderTest } from './provider-test.tsx'
 
 const t = texts.signIn
 
+/** Each has a field that shows what is wrong with it. */
+const shown = [
+  ...['/label', '/issuer', '/clientId', '/clientSecret', '/scopes', '/password'],
+  ...['/roles/claim', '/roles/admin', '/roles/operate', '/roles/read', '/refreshMinutes', '/graceMinutes'],
+]
+
 interface ProviderFormProps {
   provider: OidcProvider | null
   onSaved: (settings: OidcSettings) => Promise<void>
@@ -23,8 +29,11 @@ interface ProviderFormProps {
 export function ProviderForm({ provider, onSaved }: ProviderFormProps) {
   const [form, setForm] = useState(() => oidcFormOf(provider))
   const [password, setPassword] = useState('')
-  const { busy, error, problem, run } = useSubmit()
-  const change = (part: Partial<OidcForm>) => setForm({ ...form, ...part })
+  const { busy, error, problem, clear, run } = useSubmit()
+  const change = (part: Partial<OidcForm>) => {
+    setForm({ ...form, ...part })
+    clear()
+  }
   const save = async () => {
     const saved = await client.call('putOidc', { body: oidcBodyOf(form, password) })
     setPassword('')
@@ -58,7 +67,7 @@ export function ProviderForm({ provider, onSaved }: ProviderFormProps) {
             error={errorsAt(problem?.errors, '/password')}
           />
           {problem !== null && problem.errors !== undefined ? (
-            <ProblemNote problem={problem} />
+            <ProblemNote problem={problem} hideErrors={shown} />
           ) : (
             error !== null && <ErrorNote error={error} />
           )}
