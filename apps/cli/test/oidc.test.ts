@@ -54,7 +54,7 @@ test('the provider is shown, changed in part, tested and removed in a session th
     ...{ roles: { ...provider.roles, operate: ['dev'] }, defaultRole: null },
     ...{ clientSecret: 'of the client', password: 'correct horse' },
   })
-  assert.match((await run('test', 'https://other.example.org')).stdout, /keys +not ok +It answers no keys/)
+  assert.match((await run('test', 'https://other.example.org')).stdout, /keys +not ok: It answers no keys/)
   assert.deepEqual(service.calls.find(({ path }) => path === '/settings/oidc/test')!.body, {
     issuer: 'https://other.example.org',
   })

@@ -77,6 +77,29 @@ test('of a hostile or broken provider nothing is believed, and nothing it names 
   assert.equal((await app.app.store.users.list()).length, before)
 })
 
+test('log-out leads to no script, wherever the provider has its page', async (t) => {
+  const app = await openTestApp(t)
+  const hostile = await openHostile(t)
+  const body = { issuer: hostile.issuer, clientId: 'stackquay', defaultRole: 'read', password: admin.password }
+  for (const [end, url] of [
+    ['javascript:alert(document.domain)//', null],
+    [`${hostile.issuer}/end`, `${hostile.issuer}/end`],
+  ] as const) {
+    hostile.metadata = { end_session_endpoint: end }
+    // Metadata are kept for a minute: another provider in between has them asked for again.
+    await app.call('testOidc', { headers: await app.session(), body: { issuer: 'http://127.0.0.1:9' } })
+    assert.equal((await app.call('putOidc', { headers: await app.session(), body })).status, 200)
+    const tab = openTab(app)
+    const back = (await fetch(await tab.start(), { redirect: 'manual' })).headers.get('location')!
+    const { headers, json } = await tab.finish(await tab.callback(back))
+    const session = { cookie: String(headers['set-cookie']).split(';')[0]!, 'x-csrf-token': json.csrfToken }
+    const ended = await app.call('logoutOidc', { headers: session })
+    assert.equal(ended.status, 200)
+    assert.equal(ended.json.url?.split('?')[0] ?? null, url)
+    assert.equal((await app.call('getMe', { headers: session })).status, 401)
+  }
+})
+
 test('metadata lead to no address of the machine, to none without TLS elsewhere, and to no other issuer', async (t) => {
   const app = await openTestApp(t)
   const cases: readonly Record<string, unknown>[] = [
@@ -85,6 +108,8 @@ test('metadata lead to no address of the machine, to none without TLS elsewhere,
     { token_endpoint: 'http://evil.example/token' },
     { jwks_uri: 'http://[fd00:ec2::254]/keys' },
     { issuer: 'https://accounts.example.org' },
+    { authorization_endpoint: 'javascript:alert(document.domain)//' },
+    { authorization_endpoint: 'data:text/html,<script>alert(1)</script>' },
   ]
   for (const metadata of cases) {
     const hostile = await openHostile(t)

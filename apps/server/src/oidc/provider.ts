@@ -123,7 +123,7 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
         // What OpenID Connect asks for before it hands out a refresh token.
         ...(scopes.includes('offline_access') && { prompt: 'consent' }),
       })
-      return { url: url.href, round }
+      return { url: shownAddress(url, provider), round }
     },
     finish: async (provider, answer, { state, nonce, verifier }) => {
       const parts = await configuration(provider)
@@ -151,9 +151,17 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
       const { client, made } = await configuration(provider)
       if (made.serverMetadata().end_session_endpoint === undefined) return null
       const hint = idToken === null ? {} : { id_token_hint: idToken }
-      return client.buildEndSessionUrl(made, { post_logout_redirect_uri: backTo, ...hint }).href
+      const url = client.buildEndSessionUrl(made, { post_logout_redirect_uri: backTo, ...hint })
+      return shownAddress(url, provider)
     },
   }
+}
+
+/** Browsers are led there, and a script in an address would run in the page of this service. */
+function shownAddress(url: URL, { settings: { issuer } }: KnownProvider): string {
+  if (url.protocol !== 'https:' && url.protocol !== new URL(issuer).protocol)
+    throw new Error(`Its metadata lead browsers to an address of the kind "${url.protocol.slice(0, 20)}".`)
+  return url.href
 }
 
 const library = () => import('openid-client')

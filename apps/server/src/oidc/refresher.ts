@@ -35,6 +35,8 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
   const { store, now, log } = deps
   const times = new Map<string, number>()
   const asking = new Map<string, Promise<void>>()
+  /** Of which the provider did not answer the last time. */
+  const unanswered = new Set<string>()
   let failing: string | null = null
   let timer: NodeJS.Timeout | undefined
   let closed = false
@@ -48,11 +50,14 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
     const outcome = await refreshSession(session, deps)
     if (outcome.kind === 'ended') {
       times.delete(session)
+      unanswered.delete(session)
       if (times.size === 0) failing = null
     } else {
       if (outcome.failing === null) failing = null
       else failing ??= outcome.failing
       times.set(session, outcome.at)
+      if (outcome.failing === null) unanswered.delete(session)
+      else unanswered.add(session)
     }
   }
   const ask = (session: string): Promise<void> => {
@@ -85,10 +90,14 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
     watch,
     due: (session) => {
       const at = times.get(session)
-      return at === undefined || at > now() ? null : ask(session)
+      if (at === undefined || at > now()) return null
+      const asked = ask(session)
+      // A provider that is down must not hold up every request of a session that goes on without it.
+      return unanswered.has(session) ? null : asked
     },
     forget: (session) => {
       times.delete(session)
+      unanswered.delete(session)
       if (times.size === 0) failing = null
     },
     failingSince: () => failing,

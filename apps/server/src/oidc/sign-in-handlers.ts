@@ -5,6 +5,7 @@ import type { PasswordAgain } from '../access/password-again.ts'
 import { recordRefused } from '../access/record-refused.ts'
 import type { SessionCookie } from '../access/session-cookie.ts'
 import { sessionOf } from '../access/session-of.ts'
+import { networkOf } from '../access/throttle.ts'
 import { hashOf } from '../access/token-value.ts'
 import type { Config } from '../config.ts'
 import type { DeniedLog } from '../http/denied-log.ts'
@@ -36,8 +37,9 @@ type SignInId = 'getOidcOffer' | 'startOidc' | 'callbackOidc' | 'finishOidc' | '
 /** What went wrong on the way, as the page of the login is told it. */
 type Fault = 'off' | 'expired' | 'refused' | 'unreachable' | 'invalid' | 'busy'
 
-/** Each holds a connection to the provider; a stranger begins as many as he likes. */
-const mostAtOnce = 16
+/** Each holds a connection to the provider. A stranger begins as many as he likes, so those of one network are fewer than all. */
+const mostAtOnce = 32
+const mostOfNetwork = 6
 
 export function signInHandlers(deps: SignInDeps): Pick<Handlers, SignInId> {
   return { ...roundHandlers(deps), ...arrivedHandlers(deps) }
@@ -45,20 +47,22 @@ export function signInHandlers(deps: SignInDeps): Pick<Handlers, SignInId> {
 
 function roundHandlers(deps: SignInDeps): Pick<Handlers, 'getOidcOffer' | 'startOidc' | 'callbackOidc'> {
   const { store, config, provider, rounds, arrivals, now, log } = deps
-  let under = 0
+  const under: string[] = []
   const failed = (fault: Fault, cookies: readonly string[] = []) =>
     leadTo(`${config.publicUrl}/login#oidc-error=${fault}`, cookies)
   /** Never throws: whoever came by a link sees a page, not a document. */
-  const attempt = async (cookies: readonly string[], work: () => Promise<ReturnType<typeof leadTo>>) => {
-    if (under >= mostAtOnce) return failed('busy', cookies)
-    under++
+  const attempt = async (ip: string, cookies: readonly string[], work: () => Promise<ReturnType<typeof leadTo>>) => {
+    const network = networkOf(ip)
+    const own = under.filter((one) => one === network).length
+    if (under.length >= mostAtOnce || own >= mostOfNetwork) return failed('busy', cookies)
+    under.push(network)
     try {
       return await work()
     } catch (error) {
       log.warn({ detail: reasonOf(error) }, 'A sign-in by the provider did not succeed.')
       return failed(isUnreachable(error) ? 'unreachable' : 'invalid', cookies)
     } finally {
-      under--
+      under.splice(under.indexOf(network), 1)
     }
   }
   return {
@@ -66,8 +70,8 @@ function roundHandlers(deps: SignInDeps): Pick<Handlers, 'getOidcOffer' | 'start
       const found = await storedProvider(store)
       return { status: 200, body: { label: found?.label ?? null, origin: new URL(config.publicUrl).origin } }
     },
-    startOidc: ({ query: { challenge } }) =>
-      attempt([], async () => {
+    startOidc: ({ query: { challenge } }, { ip }) =>
+      attempt(ip, [], async () => {
         const known = await knownProvider(store)
         if (known === null) return failed('off')
         const { url, round } = await provider.begin(known, redirectUriOf(config.publicUrl))
@@ -79,7 +83,7 @@ function roundHandlers(deps: SignInDeps): Pick<Handlers, 'getOidcOffer' | 'start
       const round = rounds.read(context.header('cookie'), state, now())
       if (round === null) return Promise.resolve(failed('expired'))
       const cookies = [rounds.clearing(state)]
-      return attempt(cookies, async () => {
+      return attempt(context.ip, cookies, async () => {
         const known = await knownProvider(store)
         if (known === null || known.settings.issuer !== round.issuer) return failed('off', cookies)
         if (query.error === 'access_denied') return failed('refused', cookies)

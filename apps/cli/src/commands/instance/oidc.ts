@@ -6,7 +6,7 @@ import type { Define } from '../../define.ts'
 import { usageError } from '../../errors.ts'
 import { eachOf, wholeNumber } from '../../options.ts'
 import { plainText } from '../../output/plain-text.ts'
-import { fields, table } from '../../output/table.ts'
+import { fields } from '../../output/table.ts'
 import { inOwnSession } from '../../own-session.ts'
 import { agree, askHidden } from '../../prompt.ts'
 
@@ -151,8 +151,10 @@ async function test(context: Context, issuer: string | undefined): Promise<void>
   const tested = await inOwnSession(context, place, (client) =>
     client.call('testOidc', { body }, { signal: context.signal }),
   )
-  const rows = tested.checks.map(({ name, ok, detail }) => [name, ok ? 'ok' : 'not ok', plainText(detail)])
-  context.result(tested, () => table(['CHECK', 'RESULT', 'DETAIL'], rows, context.style))
+  const rows = tested.checks.map(
+    ({ name, ok, detail }) => [name, `${ok ? 'ok' : 'not ok'}: ${plainText(detail)}`] as const,
+  )
+  context.result(tested, () => fields(rows, context.style))
 }
 
 async function remove(context: Context, yes: boolean | undefined): Promise<void> {
