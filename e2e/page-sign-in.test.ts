@@ -71,10 +71,7 @@ describe('sign-in by a provider, and projects behind it', () => {
     // From the project’s own address, through the login and the provider, and back.
     await own.goto(`${host()}deep?x=1`)
     await own.getByRole('button', { name: 'Example ID' }).click()
-    await own.locator('input[name=login]').fill('1001')
-    await own.locator('input[name=password]').fill('any')
-    await own.locator('button[type=submit], input[type=submit]').first().click()
-    await own.locator('button[type=submit], input[type=submit]').first().click()
+    await atProvider(own, '1001')
     await own.waitForURL(`${host()}deep?x=1`)
     const [cookie] = (await other.context.cookies(host())).filter(({ name }) => name.startsWith('stackquay_page_'))
     assert.deepEqual([cookie?.domain, cookie?.httpOnly], ['harbour.localhost', true])
@@ -94,8 +91,34 @@ describe('sign-in by a provider, and projects behind it', () => {
     await until(async () => (await inside()).status === 303, 'the pass to end', 2_000)
   })
 
+  it('links the account of who is logged in, with the password', { timeout: 60_000 }, async () => {
+    provider.people.set('2002', { groups: [], preferred_username: 'somebody' })
+    await page.goto(`${service.url}/settings/sessions`)
+    await page.getByRole('button', { name: 'Link this account' }).click()
+    await atProvider(page, '2002')
+    await page.getByText('Your password links that to your account here.').waitFor()
+    await assertLooks(page, 'linking an account')
+    await page.getByLabel('Current password').fill(admin.password)
+    await page.getByRole('button', { name: 'Link', exact: true }).click()
+    await page.waitForURL(`${service.url}/settings/sessions`)
+    const linked = await service.client.call('listAudit', { query: { action: 'auth.oidc_link' } })
+    assert.deepEqual(
+      linked.items.map(({ actor, outcome }) => [actor, outcome]),
+      [['ada', 'success']],
+    )
+  })
+
   it('leaves the project open again when the rule is taken away', { timeout: 30_000 }, async () => {
     await service.client.call('putProxyRules', { params, body: {} })
     await until(async () => (await service.get('harbour', '/')).status === 200, 'everybody to come in')
   })
 })
+
+/** Signs in there, and agrees. */
+async function atProvider(page: Page, subject: string): Promise<void> {
+  const submit = page.locator('button[type=submit], input[type=submit]').first()
+  await page.locator('input[name=login]').fill(subject)
+  await page.locator('input[name=password]').fill('any')
+  await submit.click()
+  await submit.click()
+}
