@@ -165,9 +165,11 @@ async function keep(
     const user = identity === null ? null : await store.users.find(identity.user)
     if (identity === null || user === null) return false
     // A provider that says nothing of the person now leaves the role as it is.
-    const role = claims === null ? user.role : roleOf(claims, settings)
-    if (identity.managed && role === null) return false
-    if (identity.managed && role !== null) await withRole(tx, user, role, { store, audit: byTheService })
+    if (identity.managed && claims !== null) {
+      const role = roleOf(claims, settings)
+      if (role === null) return false
+      await withRole(tx, user, role, { store, audit: byTheService })
+    }
     const kept = { refreshToken: tokens.refreshToken, idToken: tokens.idToken ?? before.idToken }
     await tx.secrets.put(null, sessionSecretPrefix + session, JSON.stringify(kept))
     await tx.oidc.updateSession(session, { refreshAt: new Date(at).toISOString(), failingSince: null })

@@ -54,35 +54,36 @@ export function LoginPage() {
   }
   return (
     <AuthLayout title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
-      <LoginProvider next={next ?? '/'} />
-      <Form onSubmit={submit}>
-        <TextField
-          label={t.username}
-          required
-          autoFocus
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          value={username}
-          onChange={(event) => setUsername(event.target.value)}
-        />
-        <TextField
-          label={t.password}
-          type="password"
-          required
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-        {until !== null ? (
-          <Throttled until={until} onOver={() => setUntil(null)} />
-        ) : (
-          error !== null && problemFrom(error).status !== 429 && <ErrorNote error={error} />
-        )}
-        <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
-          {busy ? t.submitting : t.submit}
-        </Button>
-      </Form>
+      <LoginProvider next={next ?? '/'}>
+        <Form onSubmit={submit}>
+          <TextField
+            label={t.username}
+            required
+            autoFocus
+            autoComplete="username"
+            autoCapitalize="none"
+            spellCheck={false}
+            value={username}
+            onChange={(event) => setUsername(event.target.value)}
+          />
+          <TextField
+            label={t.password}
+            type="password"
+            required
+            autoComplete="current-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+          {until !== null ? (
+            <Throttled until={until} onOver={() => setUntil(null)} />
+          ) : (
+            error !== null && problemFrom(error).status !== 429 && <ErrorNote error={error} />
+          )}
+          <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
+            {busy ? t.submitting : t.submit}
+          </Button>
+        </Form>
+      </LoginProvider>
     </AuthLayout>
   )
 }

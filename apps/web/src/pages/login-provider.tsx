@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { LogIn } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { client } from '../api/client.ts'
 import {
   beginProviderRound,
@@ -22,8 +22,8 @@ import { texts } from '../texts/index.ts'
 
 const t = texts.login.provider
 
-/** The way in by a provider, where one is set; and the end of a round that came back from it. */
-export function LoginProvider({ next }: { next: string }) {
+/** The way in by a provider, where one is set, before the other ones; and the end of a round that came back from it, alone. */
+export function LoginProvider({ next, children }: { next: string; children: ReactNode }) {
   const offer = useQuery(oidcOfferQuery).data
   const [returned, setReturned] = useState<Returned | null>(null)
   const taken = useRef(false)
@@ -32,6 +32,7 @@ export function LoginProvider({ next }: { next: string }) {
     taken.current = true
     setReturned(takeReturned())
   }, [])
+  if (returned?.kind === 'code') return <Arrived returned={returned} onDone={() => setReturned(null)} />
   return (
     <>
       {returned?.kind === 'failed' && (
@@ -39,12 +40,12 @@ export function LoginProvider({ next }: { next: string }) {
           {t.failed[returned.reason as keyof typeof t.failed] ?? t.failed.invalid}
         </p>
       )}
-      {returned?.kind === 'code' && <Arrived returned={returned} onFailed={() => setReturned(null)} />}
       {offer?.label != null && (
         <div className="mb-5 flex flex-col gap-4 border-b border-line pb-5">
           <ProviderButton label={offer.label} origin={offer.origin} next={next} />
         </div>
       )}
+      {children}
     </>
   )
 }
@@ -70,13 +71,20 @@ function ProviderButton({ label, origin, next }: { label: string; origin: string
   )
 }
 
-function Arrived({ returned, onFailed }: { returned: Extract<Returned, { kind: 'code' }>; onFailed: () => void }) {
+function Arrived({ returned, onDone }: { returned: Extract<Returned, { kind: 'code' }>; onDone: () => void }) {
   const { code, begun } = returned
-  if (begun.purpose === 'link') return <LinkForm code={code} verifier={begun.verifier} onDone={onFailed} />
-  return <Finishing code={code} verifier={begun.verifier} next={begun.next} />
+  if (begun.purpose === 'link') return <LinkForm code={code} verifier={begun.verifier} onDone={onDone} />
+  return <Finishing code={code} verifier={begun.verifier} next={begun.next} onBack={onDone} />
 }
 
-function Finishing({ code, verifier, next }: { code: string; verifier: string; next: string }) {
+interface FinishingProps {
+  code: string
+  verifier: string
+  next: string
+  onBack: () => void
+}
+
+function Finishing({ code, verifier, next, onBack }: FinishingProps) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { error, run } = useSubmit()
@@ -94,12 +102,11 @@ function Finishing({ code, verifier, next }: { code: string; verifier: string; n
     })
   })
   return error === null ? (
-    <p role="status" className="mb-4">
-      {t.finishing}
-    </p>
+    <p role="status">{t.finishing}</p>
   ) : (
-    <div className="mb-4">
+    <div className="flex flex-col items-start gap-4">
       <ErrorNote error={error} />
+      <Button onClick={onBack}>{t.back}</Button>
     </div>
   )
 }
@@ -116,23 +123,22 @@ function LinkForm({ code, verifier, onDone }: { code: string; verifier: string; 
     await navigate({ to: '/settings/sessions' })
   }
   return (
-    <div className="mb-5 border-b border-line pb-5">
-      <Form onSubmit={() => run(link)}>
-        <p>{t.linkDetail}</p>
-        <TextField
-          label={texts.password.current}
-          type="password"
-          required
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-        {error !== null && <ErrorNote error={error} />}
-        <Button type="submit" look="primary" busy={busy}>
-          {t.linkSubmit}
-        </Button>
-      </Form>
-    </div>
+    <Form onSubmit={() => run(link)}>
+      <p>{t.linkDetail}</p>
+      <TextField
+        label={texts.password.current}
+        type="password"
+        required
+        autoComplete="current-password"
+        value={password}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+      {error !== null && <ErrorNote error={error} />}
+      <Button type="submit" look="primary" busy={busy}>
+        {t.linkSubmit}
+      </Button>
+      <Button onClick={() => void navigate({ to: '/settings/sessions' })}>{texts.common.cancel}</Button>
+    </Form>
   )
 }
 

@@ -133,6 +133,7 @@ export const en = {
       link: 'Link this account',
       linkDetail: 'You are known at the provider now. Your password links that to your account here.',
       linkSubmit: 'Link',
+      back: 'Back to the login',
       linked: 'Linked: you can sign in by the provider from now on.',
       failed: {
         off: 'Nobody signs in by a provider here any more.',
