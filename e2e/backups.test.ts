@@ -416,6 +416,7 @@ describe('backups of a real project', () => {
 })
 
 const rules = {
+  signIn: false,
   allowIps: [],
   basicAuth: null,
   redirects: [],

@@ -21,6 +21,7 @@ const databases = {
 }
 const services = ['redis', 'rabbitmq', 'storage', 'mailpit', 'opensearch']
 const rules = {
+  signIn: false,
   allowIps: [],
   basicAuth: null,
   redirects: [],

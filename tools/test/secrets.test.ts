@@ -14,6 +14,8 @@ const places: Readonly<Record<string, string>> = {
   'apps/server/src/git/sealed-remote.ts': 'to log in where a repository comes from',
   'apps/server/src/http/idempotency.ts': 'the key of the fingerprints',
   'apps/server/src/mcp/masking.ts': 'to take it out of what assistants are answered',
+  'apps/server/src/oidc/refresher.ts': 'to ask the provider whether a person is still there',
+  'apps/server/src/oidc/settings.ts': 'to be known by the provider',
   'apps/server/src/pulls/pull-remote.ts': 'to log in where databases and files are pulled from',
   'apps/server/src/projects/env-handlers.ts': 'a variable, one by one, for those who may read it',
   'apps/server/src/projects/handlers/duplicate-project.ts': 'to seal a copy',

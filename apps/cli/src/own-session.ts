@@ -12,7 +12,7 @@ import { isLocal } from './service-url.ts'
 export async function inOwnSession<Result>(
   context: Context,
   { what, page }: { readonly what: string; readonly page: string },
-  act: (client: Client) => Promise<Result>,
+  act: (client: Client, password: string) => Promise<Result>,
 ): Promise<Result> {
   const { world, signal } = context
   const url = await context.serviceUrl()
@@ -32,7 +32,7 @@ export async function inOwnSession<Result>(
   const client = createClient({ ...(await context.publicConnection()), fetch: sessionFetch() })
   await client.call('login', { body: { username, password } }, { signal })
   try {
-    return await act(client)
+    return await act(client, password)
   } finally {
     // It ends by itself too, only later.
     await client.call('logout', {}).catch(() => undefined)

@@ -29,6 +29,7 @@ function domain(rest: Partial<Domain> = {}): Domain {
 }
 
 const rules: ProxyRules = {
+  signIn: false,
   allowIps: ['10.0.0.0/8', '::1'],
   basicAuth: { username: 'ada' },
   redirects: [{ from: '/old', host: null, to: '/new', status: 301 }],
@@ -266,6 +267,7 @@ test('against a stand-in: clearing takes away what is named, or all', async () =
   assert.equal(service.calls.at(-1)!.headers['if-match'], '"rules-4"')
   assert.equal((await stq(['rules', 'clear', 'shop', '--yes'], { url })).code, 0)
   assert.deepEqual(service.calls.at(-1)!.body, {
+    signIn: false,
     allowIps: [],
     basicAuth: null,
     redirects: [],

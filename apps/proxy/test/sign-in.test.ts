@@ -14,6 +14,8 @@ import { type Ask, ask, httpUpstream, open, route, tempHome, until, upstreamAt }
 const url = 'http://127.0.0.1:8700/enter'
 const cookie = 'stackquay_page_abc'
 const host = 'rabbitmq--shop.localhost'
+const asking = 'asking.localhost'
+const cors = { methods: ['GET', 'POST'], headers: [], exposeHeaders: [], maxAgeSeconds: 60 }
 const asPage = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }
 
 const random = () => randomBytes(32).toString('base64url')
@@ -39,6 +41,11 @@ function tableWith(passes: readonly RoutePass[]): RouteTable {
     routes: [
       { hosts: [host], project, target: upstreamAt(upstream), signIn: { url, cookie, passes } },
       { hosts: ['shop.localhost'], project, target: upstreamAt(upstream) },
+      {
+        ...{ hosts: [asking, 'shop.example.org'], project, target: upstreamAt(upstream) },
+        signIn: { url, cookie, passes },
+        rules: { cors: { ...cors, origins: ['http://app.shop.localhost'], credentials: true } },
+      },
       { hosts: ['feature--shop.localhost'], project: { ...project, id: 'prj_b' }, target: upstreamAt(upstream) },
     ],
     signIn: { suffix: '.localhost', url, cookie },
@@ -241,6 +248,40 @@ test('a name where one signs in', async (t) => {
       'no stranger is sent about over an upgrade',
     )
   })
+
+  await t.test(
+    'a project that asks for a sign-in answers pages that its rules name, and those with a pass',
+    async () => {
+      const value = random()
+      await control.putRoutes(tableWith([passFor(value)]))
+      const at = (headers: Ask['headers'], more: Ask = {}) => visit(headers, { host: asking, ...more })
+      const own = { cookie: `${cookie}=${value}` }
+      const named = { origin: 'http://app.shop.localhost', 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }
+      const preflight = { 'access-control-request-method': 'POST' }
+      seen = null
+      assert.equal((await at(asPage)).status, 303)
+      assert.equal((await at(named)).status, 401, 'a stranger on a page that is named')
+      const asked = await at({ ...named, ...preflight }, { method: 'OPTIONS' })
+      assert.deepEqual([asked.status, asked.headers['access-control-allow-origin']], [204, named.origin])
+      assert.equal(
+        (await at({ ...named, ...preflight, origin: 'http://x.localhost' }, { method: 'OPTIONS' })).status,
+        401,
+      )
+      assert.equal((await at(named, { method: 'OPTIONS' })).status, 401, 'no preflight')
+      assert.equal(seen, null, 'nothing of it reached the application')
+      assert.equal((await at(own)).status, 200)
+      assert.equal((await at({ ...own, ...named }, { method: 'POST' })).status, 200)
+      assert.equal((await at({ ...own, ...named, origin: 'http://x.localhost' }, { method: 'POST' })).status, 403)
+      assert.equal((await at({ ...own }, { host: 'shop.example.org' })).status, 200, 'a domain of the same project')
+      const upgrade = { connection: 'Upgrade', upgrade: 'websocket' }
+      assert.equal((await at({ ...upgrade, origin: `http://${asking}` } as never)).status, 401)
+      assert.equal((await at({ ...own, ...upgrade, origin: `http://${asking}` } as never)).status, 200)
+      // A code is for the host that it was made for, and for no other name of the project.
+      const { code, sent } = codeFor(value, { host: asking })
+      await control.addCode(sent)
+      assert.equal((await entered(code, { host: 'shop.example.org' })).headers['set-cookie'], undefined)
+    },
+  )
 
   await t.test(
     'what is open ends with the pass, by a new table and by the clock, and nothing comes in by it',

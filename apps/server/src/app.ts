@@ -131,7 +131,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping, metrics]
         await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
-        for (const part of [outgoing, commands.runs, orchestrator, workers]) await part.close()
+        for (const part of [outgoing, commands.runs, orchestrator, workers, access.refresher]) await part.close()
         await projects.settled()
         life.abort()
         await Promise.all([isolation.portWalls?.close(), isolation.users?.close()])

@@ -331,14 +331,19 @@ describe('who may do what', () => {
   test('what needs nobody is this and nothing else', () => {
     const open = operationList.filter(({ access }) => access.kind === 'public').map(({ id }) => id)
     assert.deepEqual(open.sort(), [
+      // Believes nothing but what a provider has signed for a round that this browser began.
+      'callbackOidc',
       'completeSetup',
+      'finishOidc',
       'getHealth',
       'getManifestSchema',
+      'getOidcOffer',
       'getOpenapi',
       'getSetup',
       'login',
       // What it takes is signed.
       'receivePush',
+      'startOidc',
     ])
   })
 })

@@ -25,7 +25,11 @@ const ofRealServers: ReadonlySet<string> = new Set([
   'importTable',
   'editKey',
   'openServicePage',
+  'finishOidc',
+  'linkOidc',
 ])
+
+const provider = { issuer: 'http://127.0.0.1:9', clientId: 'stackquay', password: admin.password }
 
 /** Calls an operation so that it succeeds, whatever stands before it. */
 type Drive = (call: (id: string, options?: CallOptions) => Promise<Called>) => Promise<Called>
@@ -100,7 +104,23 @@ describe('every operation that is to be recorded', () => {
     createUser: (call) =>
       call('createUser', { body: { username: 'grace', role: 'operate', password: 'of the compiler' } }),
     changeUser: async (call) => call('changeUser', { params: await grace(call), body: { role: 'read' } }),
+    linkUserOidc: async (call) => {
+      await call('putOidc', { body: provider })
+      return call('linkUserOidc', { params: await grace(call), body: { subject: 'linked' } })
+    },
+    unlinkUserOidc: async (call) => {
+      const params = await grace(call)
+      await call('putOidc', { body: provider })
+      await call('linkUserOidc', { params, body: { subject: 'unlinked' } })
+      return call('unlinkUserOidc', { params })
+    },
     deleteUser: async (call) => call('deleteUser', { params: await grace(call) }),
+    putOidc: (call) => call('putOidc', { body: provider }),
+    deleteOidc: async (call) => {
+      await call('putOidc', { body: provider })
+      return call('deleteOidc')
+    },
+    logoutOidc: async (call) => call('logoutOidc', { headers: await opened.session() }),
     revealSecretKey: (call) => call('revealSecretKey', { body: { password: admin.password } }),
     updateSettings: (call) => call('updateSettings', { body: { settings: { trashDays: 9 } } }),
     replaceSecretKey: (call) => call('replaceSecretKey', { body: { password: admin.password } }),
@@ -560,6 +580,11 @@ describe('every operation that is to be recorded', () => {
       .value
     const own: Readonly<Record<string, () => Promise<Called>>> = {
       completeSetup: () => opened.call('completeSetup', { headers: { 'x-request-id': 'refused-completeSetup' } }),
+      finishOidc: () =>
+        opened.call('finishOidc', {
+          body: { code: 'a', verifier: 'b' },
+          headers: { 'x-request-id': 'refused-finishOidc' },
+        }),
       login: () =>
         opened.call('login', {
           body: { username: 'ada', password: 'wrong' },
@@ -573,7 +598,7 @@ describe('every operation that is to be recorded', () => {
       const [entry, ...more] = await opened.app.store.audit.list({ limit: 20, q: `refused-${id}` })
       assert.deepEqual(
         [entry?.action, entry?.outcome, entry?.actor, more.length],
-        [audit, 'denied', id === 'login' ? 'anonymous' : 'ada (token: reader)', 0],
+        [audit, 'denied', id in own ? 'anonymous' : 'ada (token: reader)', 0],
         id,
       )
     }

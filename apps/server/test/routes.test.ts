@@ -158,8 +158,39 @@ test('the page of a service is for those with a pass, and a project that is call
   assert.deepEqual(world.errors, [])
 })
 
+test('a project that asks for a sign-in does so at all of its names, and a share of it is behind its link alone', async () => {
+  const world = createWorld()
+  const shop = {
+    slug: 'shop',
+    domains: ['shop.example.org'],
+    former: ['old'],
+    share: 'x.share.dev.example',
+    port: 20_001,
+  }
+  world.put('one', shop)
+  await world.routes.publish(['one'])
+  const asking = () => world.table().routes.flatMap(({ hosts, signIn }) => (signIn === undefined ? [] : hosts))
+  assert.deepEqual(asking(), [])
+  world.put('one', { ...shop, signIn: true })
+  const pass = { id: 'a', hash: 'b', expiresAt: 1 }
+  world.passes.set('one/', [pass])
+  await world.routes.publish(['one'])
+  assert.deepEqual(asking().toSorted(), [
+    ...['old-dev.dev.example', 'old.dev.example'],
+    ...['shop-dev.dev.example', 'shop.dev.example', 'shop.example.org'],
+  ])
+  for (const { signIn } of world.table().routes) if (signIn !== undefined) assert.deepEqual(signIn.passes, [pass])
+  assert.ok(world.table().routes.some(({ hosts, share }) => share !== undefined && hosts[0] === 'x.share.dev.example'))
+  world.put('one', shop)
+  await world.routes.publish(['one'])
+  assert.deepEqual(asking(), [])
+  assert.deepEqual(world.errors, [])
+})
+
 interface StandIn {
   readonly slug: string
+  readonly signIn?: boolean
+  readonly share?: string
   readonly domains?: readonly string[]
   /** Slugs from before renames. */
   readonly former?: readonly string[]
@@ -226,8 +257,8 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
       of: (project: string) => ({
         domains: (projects.get(project)?.domains ?? []).map((host) => ({ host, project, workload: null })),
         formerSlugs: (projects.get(project)?.former ?? []).map((slug) => ({ slug, project, until: '2027-01-01' })),
-        rules: null,
-        share: null,
+        rules: projects.get(project)?.signIn === true ? { rules: { ...noRules, signIn: true } } : null,
+        share: shareAt(projects.get(project)?.share),
       }),
     },
     put: async (publication: Publication) => {
@@ -257,6 +288,20 @@ function createWorld(given: ReadonlyMap<string, StandIn> = new Map()) {
       table.routes.map(({ target }) =>
         target.kind === 'upstream' ? `${target.host}:${target.port}` : `page ${target.page}`,
       ),
+  }
+}
+
+const noRules = { allowIps: [], basicAuth: null, redirects: [], requestHeaders: [], responseHeaders: [], cors: null }
+
+function shareAt(host: string | undefined) {
+  if (host === undefined) return null
+  return {
+    id: 'shr_1',
+    host,
+    workload: null,
+    provider: 'direct',
+    passwordHash: null,
+    expiresAt: '2999-01-01T00:00:00Z',
   }
 }
 

@@ -20,6 +20,7 @@ test('PUT replaces all rules; what is absent is off', async (t) => {
   await shop(app)
   const none = await app.ask<ProxyRules>('GET', path)
   assert.deepEqual(none.body, {
+    signIn: false,
     allowIps: [],
     basicAuth: null,
     redirects: [],

@@ -27,18 +27,24 @@ async function shop(app: TestApp): Promise<string> {
 }
 
 /** The handler over the real store, with a proxy that takes codes. */
-function world(app: TestApp, project: string) {
+function world(app: TestApp, project: string, signIn = false) {
   const { store } = app.app
   const passes = createPagePasses(store, async () => 'abc')
   const codes: Code[] = []
   const told: string[][] = []
   const row = { id: project, slug: 'shop', spec: { services: { mailpit: { enabled: true } } } }
-  const known = { row, resolved: { pages: [{ workload: 'mailpit', port: 'web' }] } }
+  const known = { row, resolved: { pages: [{ workload: 'mailpit', port: 'web' }], extraHosts: [] } }
+  const network = {
+    domains: [{ host: 'shop.example.org' }, { host: '*.wild.example.org' }],
+    formerSlugs: [{ slug: 'old', until: '2027-01-01' }],
+    rules: { rules: { signIn } },
+  }
   const hosts = projectHosts({ baseDomain: 'localhost', proxy: { host: '127.0.0.1', port: 8701 } as never })
   const deps = {
     ...{ store, passes, resolver: hosts, now: () => new Date() },
     config: { sessions: { idleMs: sessionIdleMs, ageMs: sessionAgeMs } },
     model: { all: () => [known] },
+    network: { of: () => network },
     published: async (...projects: string[]) => void told.push(projects),
     proxy: () => ({ addCode: async (code: Code) => void codes.push(code) }),
   }
@@ -210,6 +216,37 @@ test('a pass lasts no longer than its session, used or not, and goes with the pr
   })
   await passes.renew()
   assert.deepEqual(passes.of(project, 'mailpit'), [])
+})
+
+test('whoever may read a project opens it where its rules ask for a sign-in, and is out with the right', async (t) => {
+  const app = await openTestApp(t)
+  const project = await shop(app)
+  const person = await user(app, 'grace', 'read')
+  const { open, codes, passes, store } = world(app, project, true)
+  const urls: readonly (readonly [string, string])[] = [
+    ['shop.localhost', 'http://shop.localhost:8701'],
+    ['shop.example.org', 'http://shop.example.org:8701'],
+    ['a.wild.example.org', 'http://a.wild.example.org:8701'],
+    ['old.localhost', 'http://shop.localhost:8701'],
+  ]
+  for (const [host, origin] of urls) {
+    const { body } = await open('grace', { host, path: '/cart' })
+    assert.equal(new URL(body.url).origin, origin)
+    assert.deepEqual([codes.at(-1)!.host, codes.at(-1)!.path], [new URL(origin).hostname, '/cart'])
+  }
+  assert.equal(passes.of(project, '').length, 4)
+  assert.deepEqual(passes.of(project, 'mailpit'), [], 'a pass to the project is none to its services')
+  for (const host of ['mailpit--shop.localhost', 'b.a.wild.example.org', 'nobody.localhost', 'wild.example.org'])
+    await assert.rejects(open('grace', { host }), { code: 'role_insufficient' }, host)
+  await assert.rejects(world(app, project).open('grace', { host: 'shop.localhost' }), { code: 'role_insufficient' })
+  await assert.rejects(world(app, project).open('ada', { host: 'shop.localhost' }), { code: 'not_found' })
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>()
+  const onError = (error: unknown) => assert.fail(String(error))
+  const stop = watchPagePasses({ store, passes, publish: async (projects) => resolve(projects), onError })
+  await app.call('logout', { headers: person.headers })
+  assert.deepEqual(await promise, [project])
+  assert.deepEqual(passes.of(project, ''), [])
+  stop()
 })
 
 test('a service is not enabled where its page would be at the name of a project that is there', async () => {

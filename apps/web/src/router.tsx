@@ -237,6 +237,11 @@ const general = createRoute({
   path: '/settings/general',
   component: lazyRouteComponent(() => import('./pages/general-page.tsx'), 'GeneralPage'),
 })
+const signIn = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/sign-in',
+  component: lazyRouteComponent(() => import('./pages/sign-in-page.tsx'), 'SignInPage'),
+})
 const secretKey = createRoute({
   getParentRoute: () => app,
   path: '/settings/secret-key',
@@ -314,6 +319,7 @@ export const router = createRouter({
       sshKeys,
       users,
       general,
+      signIn,
       secretKey,
       addons,
       allBackups,

@@ -4,6 +4,7 @@ import { operations, type ProxyRules } from '@stackquay/contract'
 import { bodyOf, emptyCors, formStateOf, moved, stepsOn } from '../src/lib/rules-form.ts'
 
 const rules: ProxyRules = {
+  signIn: false,
   allowIps: ['192.0.2.0/24', '2001:db8::1'],
   basicAuth: { username: 'guest' },
   redirects: [
@@ -22,6 +23,7 @@ const rules: ProxyRules = {
   },
 }
 const none: ProxyRules = {
+  signIn: false,
   allowIps: [],
   basicAuth: null,
   redirects: [],

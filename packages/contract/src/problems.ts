@@ -19,6 +19,7 @@ export const problemKinds = {
     'Send "Authorization: Bearer <token>", or log in. A session needs its cookie together with X-CSRF-Token.',
   ),
   login_failed: kind(401, 'User name or password is wrong', 'Check both and try again.'),
+  sign_in_failed: kind(401, 'The sign-in by the provider did not succeed', 'Begin again; see "detail".'),
   ticket_invalid: kind(
     401,
     'The ticket is not valid for this',

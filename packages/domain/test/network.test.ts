@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { bytesOf, checkRules, displayOf, ownNameBlocker, readAddressRange, readHostName } from '../src/network/index.ts'
 
-const none = { allowIps: [], redirects: [], requestHeaders: [], responseHeaders: [], cors: null }
+const none = { signIn: false, allowIps: [], redirects: [], requestHeaders: [], responseHeaders: [], cors: null }
 const redirect = (from: string, to: string, host: string | null = null) => ({ from, to, host, status: 308 as const })
 const errorsOf = (rules: Partial<Parameters<typeof checkRules>[0]>, hosts: readonly string[] = ['shop.localhost']) => {
   const checked = checkRules({ ...none, ...rules }, hosts)

@@ -35,6 +35,7 @@ async function copy({ from, to, keys }: CopyOrder): Promise<CopyReport> {
     copied.exec('PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON')
     const tables = namesIn(copied)
     for (const table of leftOut) if (tables.has(table)) copied.exec(`delete from ${table}`)
+    copied.exec("delete from secrets where project is null and name like 'oidc/session/%'")
     const problem = problemIn(copied)
     if (problem !== null) return { kind: 'unsound', problem }
     const keyId = keyOf(copied)

@@ -51,6 +51,24 @@ export interface PagePassesTable {
   expires_at: string
 }
 
+export interface OidcIdentitiesTable {
+  issuer: string
+  subject: string
+  user: string
+  managed: number
+  name: string | null
+  created_at: string
+  last_sign_in_at: string | null
+}
+
+export interface OidcSessionsTable {
+  session: string
+  issuer: string
+  subject: string
+  refresh_at: string | null
+  failing_since: string | null
+}
+
 export interface SessionTicketsTable {
   hash: string
   session: string

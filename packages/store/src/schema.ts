@@ -1,6 +1,8 @@
 import type { Generated } from 'kysely'
 import type {
   DevicesTable,
+  OidcIdentitiesTable,
+  OidcSessionsTable,
   PagePassesTable,
   SessionsTable,
   SessionTicketsTable,
@@ -45,6 +47,8 @@ export interface Schema {
   ssh_keys: SshKeysTable
   session_tickets: SessionTicketsTable
   page_passes: PagePassesTable
+  oidc_identities: OidcIdentitiesTable
+  oidc_sessions: OidcSessionsTable
   tokens: TokensTable
   audit: AuditTable
   events: EventsTable

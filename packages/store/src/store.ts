@@ -19,6 +19,7 @@ import type { InstanceReader, InstanceWriter } from './model/instance.ts'
 import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 import type { NetworkReader, NetworkWriter } from './model/network.ts'
 import type { NotificationReader, NotificationWriter } from './model/notifications.ts'
+import type { OidcReader, OidcWriter } from './model/oidc.ts'
 import type { PagePassReader, PagePassWriter } from './model/page-passes.ts'
 import type { PortReader, PortWriter } from './model/ports.ts'
 import type { ProjectUserReader, ProjectUserWriter } from './model/project-users.ts'
@@ -57,6 +58,7 @@ export interface Store {
   readonly sshKeys: SshKeyReader
   readonly tickets: TicketReader
   readonly pagePasses: PagePassReader
+  readonly oidc: OidcReader
   readonly instance: InstanceReader
   readonly tokens: TokenReader
   readonly audit: AuditReader
@@ -172,6 +174,7 @@ export interface Transaction {
   readonly sessions: SessionWriter
   readonly tickets: TicketWriter
   readonly pagePasses: PagePassWriter
+  readonly oidc: OidcWriter
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
   readonly sshKeys: SshKeyWriter

@@ -17,6 +17,7 @@ import { instanceReader, instanceWriter } from './instance.ts'
 import { keptDataReader, keptDataWriter } from './kept-data.ts'
 import { networkReader, networkWriter } from './network.ts'
 import { notificationReader, notificationWriter } from './notifications.ts'
+import { oidcReader, oidcWriter } from './oidc.ts'
 import { operationReader, operationWriter } from './operations.ts'
 import { pagePassReader, pagePassWriter } from './page-passes.ts'
 import { portReader, portWriter } from './ports.ts'
@@ -58,6 +59,7 @@ export function readersOf(
     sshKeys: sshKeyReader(reading),
     tickets: ticketReader(reading),
     pagePasses: pagePassReader(reading),
+    oidc: oidcReader(reading),
     instance: instanceReader(reading),
     tokens: tokenReader(reading),
     audit: auditReader(reading, checkpointFile),
@@ -101,6 +103,7 @@ export function writersOf(writing: Writing): Transaction {
     sshKeys: sshKeyWriter(writing),
     tickets: ticketWriter(writing),
     pagePasses: pagePassWriter(writing),
+    oidc: oidcWriter(writing),
     instance: instanceWriter(writing),
     tokens: tokenWriter(writing),
     audit: auditWriter(writing),

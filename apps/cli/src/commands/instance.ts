@@ -2,6 +2,7 @@ import type { Define } from '../define.ts'
 import { defineCreate } from './instance/create.ts'
 import { defineDelete } from './instance/delete.ts'
 import { defineList } from './instance/list.ts'
+import { defineOidc } from './instance/oidc.ts'
 import { defineRegistries } from './instance/registries.ts'
 import { defineSchedule } from './instance/schedule.ts'
 import { defineSettings } from './instance/settings.ts'
@@ -14,4 +15,5 @@ export const define: Define = (command, context) => {
   defineSchedule(backup.command('schedule'), context)
   defineSettings(command.command('settings'), context)
   defineRegistries(command.command('registries'), context)
+  defineOidc(command.command('oidc'), context)
 }

@@ -5,6 +5,7 @@ import { eachOf, wholeNumber } from '../options.ts'
 import type { RulesBody } from './change-rules.ts'
 
 export interface RuleFlags {
+  readonly signIn?: boolean
   readonly allow?: readonly string[]
   readonly password?: string
   readonly redirect?: readonly string[]
@@ -20,6 +21,7 @@ export interface RuleFlags {
 
 export function addRuleOptions(command: Command): Command {
   return command
+    .option('--sign-in', 'let in only people who are signed in and may read the project')
     .option('--allow <addresses>', 'let in only these: 203.0.113.7, 10.0.0.0/8, 2001:db8::/32', eachOf)
     .option('--password <user>', 'ask visitors for this user name and a password')
     .option('--redirect <rule>', '"/old -> /new", "/blog/* -> https://blog.example/*", a status behind: [301]', eachOf)
@@ -37,6 +39,7 @@ export function addRuleOptions(command: Command): Command {
 /** The rules with what was named in place of what there was. Throws for what cannot be understood, before anything is sent. */
 export function ruleChange(flags: RuleFlags): (rules: ProxyRules) => Omit<RulesBody, 'basicAuth'> {
   const named: Omit<RulesBody, 'basicAuth' | 'cors'> = {
+    ...(flags.signIn === undefined ? {} : { signIn: flags.signIn }),
     ...(flags.allow === undefined ? {} : { allowIps: [...flags.allow] }),
     ...(flags.redirect === undefined ? {} : { redirects: flags.redirect.map(redirectOf) }),
     ...(flags.requestHeader === undefined ? {} : { requestHeaders: flags.requestHeader.map(headerOf) }),
@@ -51,6 +54,7 @@ export function namesRules(flags: RuleFlags): boolean {
 }
 
 const ruleNames: readonly (keyof RuleFlags)[] = [
+  'signIn',
   'allow',
   'password',
   'redirect',

@@ -6,6 +6,7 @@ import { fields } from '../output/table.ts'
 /** What stands in front of a project, in the order in which it is asked. */
 export function rulesText(rules: ProxyRules, style: Style): string {
   const rows = [
+    ...each('Sign-in', rules.signIn === true ? ['people who may read the project'] : []),
     ...each('Addresses', rules.allowIps),
     ...each('CORS', rules.cors === null ? [] : corsLines(rules.cors)),
     ...each('Password', rules.basicAuth === null ? [] : [rules.basicAuth.username]),

@@ -71,7 +71,7 @@ class RouteGate implements Gate {
   constructor({ rules = {}, share, signIn, project }: Route) {
     const { allow = [], cors, password, redirects = [], requestHeaders = [], responseHeaders = [] } = rules
     this.share = share === undefined ? null : shareGate(share, project)
-    this.signIn = signIn === undefined ? null : signInGate(signIn)
+    this.signIn = signIn === undefined ? null : signInGate(signIn, cors?.origins)
     this.addresses = allow.length === 0 ? null : addressSet(allow)
     this.cors = cors === undefined ? null : corsGate(cors)
     this.password = password === undefined ? null : passwordGate(password, project)

@@ -14,9 +14,10 @@ export interface SignInGate extends Rule {
 
 /**
  * Only who carries the cookie of a pass comes in; everybody else is sent to the page of Stackquay, which knows who he is, and comes back with
- * a code that works once. What is answered without a pass is the same for a name that nobody has.
+ * a code that works once. What is answered without a pass is the same for a name that nobody has. `origins`: pages that the rules name may send
+ * requests here; theirs carry the cookie where the browser takes both for the same site.
  */
-export function signInGate({ url, cookie, passes }: RouteSignIn): SignInGate {
+export function signInGate({ url, cookie, passes }: RouteSignIn, origins: readonly string[] = []): SignInGate {
   const byHash = new Map(passes.map((pass) => [pass.hash, pass]))
 
   const passOf = ({ headers, proto, now }: Visit): RoutePass | null => {
@@ -38,11 +39,13 @@ export function signInGate({ url, cookie, passes }: RouteSignIn): SignInGate {
   return {
     passOf,
     check: (visit) => {
+      // Browsers send a preflight without cookies; the rule for origins answers it, and nothing behind it does.
+      if (isPreflight(visit) && isNamed(visit, origins)) return null
       const pass = passOf(visit)
       const code = visit.isUpgrade ? null : codeIn(visit)
       if (code !== null) return enter(visit, code, pass)
       if (pass === null) return isNavigation(visit) ? redirect(addressOf(url, visit, visit.path)) : unknown(url, visit)
-      return isOwn(visit) ? null : errorAnswer(foreignOriginError)
+      return isOwn(visit) || isNamed(visit, origins) ? null : errorAnswer(foreignOriginError)
     },
   }
 }
@@ -116,6 +119,15 @@ function redirect(location: string, more: GateAnswer['headers'] = []): GateAnswe
 
 function unknown(url: string, visit: Visit): GateAnswer {
   return errorAnswer({ ...signInError, dashboardUrl: addressOf(url, visit, '/') })
+}
+
+function isPreflight({ method, headers }: Visit): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+}
+
+/** By name alone: `*` lets everybody ask, and nobody with a cookie. */
+function isNamed({ headers: { origin } }: Visit, origins: readonly string[]): boolean {
+  return origin !== undefined && origins.includes(origin)
 }
 
 /** Somebody opens it as a page. */

@@ -14,6 +14,8 @@ export interface AuthenticatorDeps {
   readonly now?: () => number
   /** Of branches, with the projects that they are of. */
   readonly environments?: () => Iterable<{ readonly project: string; readonly of: string }>
+  /** Of sessions whose provider must be asked first whether the person is still there. */
+  readonly due?: (session: string) => Promise<void> | null
   readonly log: { warn(details: object, message: string): void }
 }
 
@@ -23,6 +25,7 @@ export function createAuthenticator({
   log,
   environments = () => [],
   now = Date.now,
+  due = () => null,
 }: AuthenticatorDeps): Authenticator {
   const sessions = createSessionCheck(store, now)
   const lastUses = createLastUses({ store, log, now })
@@ -33,7 +36,7 @@ export function createAuthenticator({
       if (cookie === undefined || typeof key !== 'string') return anonymous
       return sessions
         .byHalves({ cookies: ours.secretsIn(cookie, secure), key })
-        .then((known) => (known === null ? anonymous : principalOf(known, use)))
+        .then((known) => (known === null ? anonymous : stillHere(known, use)))
     },
     async authenticateTicket({ cookie }, { ticket, target, resumes, secure }) {
       const cookies = ours.secretsIn(cookie, secure)
@@ -41,6 +44,12 @@ export function createAuthenticator({
     },
     sessionAgain: async (session) => principalOf(await sessions.again(session), false),
     close: lastUses.close,
+  }
+
+  function stillHere(known: KnownSession, use: boolean): Principal | Promise<Principal> {
+    const { id } = known.session
+    const asked = due(id)
+    return asked === null ? principalOf(known, use) : asked.then(async () => principalOf(await sessions.again(id), use))
   }
 
   /** In the same turn where the store has the token in memory, which is so for most requests. */

@@ -113,6 +113,7 @@ function etagOf(row: RulesRow | null): string {
 }
 
 const noRules: ProxyRules = {
+  signIn: false,
   allowIps: [],
   basicAuth: null,
   redirects: [],
@@ -123,8 +124,9 @@ const noRules: ProxyRules = {
 
 function rulesView(row: RulesRow | null): ProxyRules {
   if (row === null) return noRules
-  const { allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors } = row.rules
+  const { signIn = false, allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors } = row.rules
   return {
+    signIn,
     allowIps,
     basicAuth: basicAuth === null ? null : { username: basicAuth.username },
     redirects,

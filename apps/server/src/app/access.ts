@@ -6,6 +6,8 @@ import { createSessionCookie } from '../access/session-cookie.ts'
 import { endSessionsOfOtherOrigin, instanceId } from '../access/session-origin.ts'
 import type { Authenticator } from '../http/authenticator.ts'
 import { createDeniedLog, type DeniedLog } from '../http/denied-log.ts'
+import { openOidc } from '../oidc/open-oidc.ts'
+import type { Refresher } from '../oidc/refresher.ts'
 import { addressText } from '../ports/held-addresses.ts'
 import { environmentsOf } from '../projects/environments.ts'
 import type { Model } from '../projects/model.ts'
@@ -21,7 +23,9 @@ export interface Access {
   readonly denied: DeniedLog
   /** Asks whoever sits at an open page for their password. */
   readonly passwordAgain: PasswordAgain
-  readonly handlers: ReturnType<typeof accessHandlers>
+  readonly handlers: ReturnType<typeof accessHandlers> & Awaited<ReturnType<typeof openOidc>>['handlers']
+  /** Closed before the store. */
+  readonly refresher: Refresher
 }
 
 export async function openAccess(
@@ -31,7 +35,7 @@ export async function openAccess(
     keyReplaced,
     model,
   }: Pick<Instance, 'store' | 'keys'> & { keyReplaced(): Promise<void>; readonly model: Pick<Model, 'all'> },
-  { config, log, say }: Pick<AppContext, 'config' | 'log' | 'say'>,
+  { config, log, say, now }: Pick<AppContext, 'config' | 'log' | 'say' | 'now'>,
 ): Promise<Access> {
   const ended = await endSessionsOfOtherOrigin(store, `${config.publicUrl} at ${addressText(config.listen)}`)
   if (ended > 0) say(`The address of the service is another than before, so all browser sessions ended (${ended}).`)
@@ -42,17 +46,24 @@ export async function openAccess(
     setup.used()
   }
 
-  const cookie = createSessionCookie(await instanceId(store), () => Math.round(config.sessions.ageMs / 1000))
+  const instance = await instanceId(store)
+  const cookie = createSessionCookie(instance, () => Math.round(config.sessions.ageMs / 1000))
   const denied = createDeniedLog({ store, log })
   const passwordAgain = createPasswordAgain(store, { now: Date.now })
   const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain })
+  const at = () => now().getTime()
+  const oidc = await openOidc({ store, config, instance, cookie, denied, passwordAgain, now: at, log })
+  const { refresher } = oidc
+  const environments = () => environmentsOf(model)
   return {
     setup,
-    authenticator: createAuthenticator({ store, cookie, log, environments: () => environmentsOf(model) }),
+    refresher,
+    authenticator: createAuthenticator({ store, cookie, log, environments, due: refresher.due }),
     denied,
     passwordAgain,
     handlers: {
       ...handlers,
+      ...oidc.handlers,
       completeSetup: async (input, context) => {
         const reply = await handlers.completeSetup(input, context)
         setup.used()

@@ -242,7 +242,17 @@ function addressHandlers({ instance, resolving, projects, sharing }: HandlersDep
     ...domainHandlers({ store, model, resolver, network, config, published }),
     ...rulesHandlers({ store, model, resolver, network, published }),
     ...shareHandlers({ store, model, ...sharing, proxy: controlOf(keeper) }),
-    ...servicePageHandlers({ store, model, resolver, passes, config, published, proxy: controlOf(keeper), now }),
+    ...servicePageHandlers({
+      store,
+      model,
+      resolver,
+      network,
+      passes,
+      config,
+      published,
+      proxy: controlOf(keeper),
+      now,
+    }),
     ...trafficHandlers({ store, proxy: () => (keeper === null ? 'off' : keeper.control()) }),
   }
 }

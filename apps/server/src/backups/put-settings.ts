@@ -68,6 +68,7 @@ async function textOf({ id }: ProjectRow, name: string, { secrets }: BackedUpSet
 }
 
 const noRules: StoredRules = {
+  signIn: false,
   allowIps: [],
   basicAuth: null,
   redirects: [],

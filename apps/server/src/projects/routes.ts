@@ -11,6 +11,7 @@ import type { PagePasses } from '../service-pages/passes.ts'
 import type { Entries, Entry, Known, Status } from './model-entry.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
+import { signInOf, signInWith } from './route-sign-in.ts'
 import { workDone } from './work-done.ts'
 
 /**
@@ -204,7 +205,7 @@ type Making = RoutesOptions & {
   readonly names: RouteNames
 }
 
-function ownHosts({ row, resolved }: Known, resolver: Resolver) {
+export function ownHosts({ row, resolved }: Pick<Known, 'row' | 'resolved'>, resolver: Pick<Resolver, 'host'>) {
   const extra = resolved.extraHosts.map(({ prefix, suffix, workload }) => ({
     host: resolver.host(row.slug, suffix, prefix),
     workload,
@@ -219,10 +220,6 @@ function pageHosts({ row, resolved }: Known, resolver: Resolver) {
     workload,
     port,
   }))
-}
-
-function signInWith({ config, passes }: Pick<RoutesOptions, 'config' | 'passes'>) {
-  return { url: `${config.publicUrl}/enter`, cookie: passes.cookie }
 }
 
 /** Hosts of before a rename, and the one that each leads to. */
@@ -256,6 +253,7 @@ async function routesOf({ known, network: ownNetwork }: Seen, options: Making): 
   const { domains, rules, share } = ownNetwork
   const project = { id: row.id, slug: row.slug, name: visibleText(row.spec.name) }
   const before = withoutRobots(row, routeRules(rules?.rules))
+  const signIn = signInOf(row.id, rules, options)
   const common = { project, ...(before !== undefined && { rules: before }) }
 
   /** Where each host leads: null to what owns the URL. */
@@ -272,6 +270,7 @@ async function routesOf({ known, network: ownNetwork }: Seen, options: Making): 
   const routes = [...hostsOf].map(
     async ([workload, hosts]): Promise<Route> => ({
       ...common,
+      ...signIn,
       hosts,
       target: await targetOf(known, status, entrance(workload), options, 'people'),
     }),
@@ -280,7 +279,9 @@ async function routesOf({ known, network: ownNetwork }: Seen, options: Making): 
     // 308 keeps method and body. Whoever may not come in is not told the new name either.
     const redirects = [{ from: '/*', host: null, to: `${resolver.urlOf(to)}/*`, status: 308 as const }]
     const rules = { ...(before?.allow !== undefined && { allow: before.allow }), redirects }
-    routes.push(Promise.resolve({ project, rules, hosts: [host], target: { kind: 'page', page: 'stopped' } }))
+    routes.push(
+      Promise.resolve({ project, rules, ...signIn, hosts: [host], target: { kind: 'page', page: 'stopped' } }),
+    )
   }
   routes.push(...pageRoutesOf(known, { project, rules: before }, status, options))
   if (share !== null) {

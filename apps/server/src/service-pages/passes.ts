@@ -1,7 +1,6 @@
-import { operations } from '@stackquay/contract'
-import { refusalOf } from '@stackquay/domain'
 import type { RoutePass } from '@stackquay/proxy/route-table'
 import type { PagePassRow, Store } from '@stackquay/store'
+import { hopRefusalOf } from './hop-access.ts'
 
 /**
  * Who may come in to the pages of services, as it is stored: read once, and again whenever a session ends, somebody's rights change or one more
@@ -25,9 +24,9 @@ export function createPagePasses(store: Pick<Store, 'pagePasses'>, instanceId: (
 
   const read = async (): Promise<readonly string[]> => {
     const before = known
-    // The policy of the operation that gives them, asked again of what its person may do now.
+    // The policy by which they were given, asked again of what their person may do now.
     const live = (await store.pagePasses.live()).filter(
-      ({ role }) => refusalOf({ kind: 'session', scope: role }, operations.openServicePage.access) === null,
+      ({ role, project, service }) => hopRefusalOf({ kind: 'session', scope: role }, project, service) === null,
     )
     known = Map.groupBy(live, ({ project }) => project)
     const all = new Set([...before.keys(), ...known.keys()])

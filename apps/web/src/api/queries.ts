@@ -230,6 +230,19 @@ export const instanceSettingsQuery = queryOptions({
   staleTime: 0,
 })
 
+export const oidcQuery = queryOptions({
+  queryKey: ['oidc'],
+  queryFn: ({ signal }) => client.call('getOidc', {}, { signal }),
+  staleTime: 0,
+})
+
+/** Whether one may sign in by a provider; asked before anybody is logged in. */
+export const oidcOfferQuery = queryOptions({
+  queryKey: ['oidc-offer'],
+  queryFn: ({ signal }) => client.call('getOidcOffer', {}, { signal }),
+  staleTime: 60_000,
+})
+
 export const secretKeyQuery = queryOptions({
   queryKey: ['secret-key'],
   queryFn: ({ signal }) => client.call('getSecretKey', {}, { signal }),

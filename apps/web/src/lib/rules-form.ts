@@ -5,6 +5,7 @@ type Redirect = ProxyRules['redirects'][number]
 
 /** Rules as the fields of a form hold them: lists of words as text, rows with a key that stays theirs when they move. */
 export interface RulesFormState {
+  readonly signIn: boolean
   /** One a line. */
   readonly allowIps: string
   readonly basicAuth: { readonly username: string; readonly password: string } | null
@@ -42,8 +43,9 @@ export interface CorsFormState {
 export const redirectStatuses = [308, 307, 301, 302] as const satisfies readonly Redirect['status'][]
 
 export function formStateOf(rules: ProxyRules): RulesFormState {
-  const { allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors } = rules
+  const { signIn, allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors } = rules
   return {
+    signIn,
     allowIps: allowIps.join('\n'),
     basicAuth: basicAuth === null ? null : { username: basicAuth.username, password: '' },
     redirects: redirects.map(({ from, to, status, host }, index) => ({
@@ -73,6 +75,7 @@ export function formStateOf(rules: ProxyRules): RulesFormState {
 export function bodyOf(form: RulesFormState): RulesBody {
   const { basicAuth, cors } = form
   return {
+    signIn: form.signIn,
     allowIps: addressesOf(form),
     basicAuth:
       basicAuth === null
@@ -118,12 +121,13 @@ export const emptyCors: CorsFormState = {
 }
 
 /** What stands in front of the application, in the order in which a request meets it. */
-export const ruleOrder = ['share', 'addresses', 'preflight', 'password', 'redirects', 'application'] as const
+export const ruleOrder = ['share', 'signIn', 'addresses', 'preflight', 'password', 'redirects', 'application'] as const
 export type RuleStep = (typeof ruleOrder)[number]
 
 /** Which of them these rules switch on. */
 export function stepsOn(form: RulesFormState): readonly RuleStep[] {
   const on: Readonly<Partial<Record<RuleStep, boolean>>> = {
+    signIn: form.signIn,
     addresses: addressesOf(form).length > 0,
     preflight: form.cors !== null,
     password: form.basicAuth !== null,

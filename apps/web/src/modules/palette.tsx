@@ -11,6 +11,7 @@ import {
   FileKey,
   FlaskConical,
   KeyRound,
+  LogIn,
   type LucideIcon,
   MonitorSmartphone,
   Network,
@@ -135,6 +136,7 @@ function Pages({ onClose }: { onClose: () => void }) {
             value={texts.nav.general}
             onSelect={then(() => navigate({ to: '/settings/general' }))}
           />
+          <Entry icon={LogIn} value={texts.nav.signIn} onSelect={then(() => navigate({ to: '/settings/sign-in' }))} />
           <Entry
             icon={Vault}
             value={texts.nav.secretKey}

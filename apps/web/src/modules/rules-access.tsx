@@ -46,6 +46,18 @@ export function RulesOrder({ form }: { form: RulesFormState }) {
   )
 }
 
+export function RulesSignIn({ form, onChange }: RulesPartProps) {
+  return (
+    <Panel title={t.signIn} detail={t.signInDetail}>
+      <Switch
+        label={t.askSignIn}
+        checked={form.signIn}
+        onChange={(checked) => onChange({ signIn: checked }, '/signIn')}
+      />
+    </Panel>
+  )
+}
+
 export function RulesAddresses({ form, errors, onChange }: RulesPartProps) {
   const own = useOwnAddress()
   const addresses = addressesOf(form)

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { client, problemFrom } from '../api/client.ts'
 import { deviceKeyFor, keepDeviceKey } from '../api/device-keys.ts'
+import { keepProviderSession } from '../api/provider-sign-in.ts'
 import { meQuery } from '../api/queries.ts'
 import { keepSessionKey } from '../api/session-key.ts'
 import { Button } from '../components/button.tsx'
@@ -13,6 +14,7 @@ import { Form } from '../components/form.tsx'
 import { useNow } from '../components/use-now.ts'
 import { texts } from '../texts/index.ts'
 import { AuthLayout } from './auth-layout.tsx'
+import { LoginProvider } from './login-provider.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.login
@@ -38,6 +40,7 @@ export function LoginPage() {
       })
       keepDeviceKey(name, deviceKey)
       keepSessionKey(csrfToken)
+      keepProviderSession(false)
       queries.setQueryData(meQuery.queryKey, me)
       await navigate({ href: next ?? '/' })
     } catch (failure) {
@@ -51,34 +54,36 @@ export function LoginPage() {
   }
   return (
     <AuthLayout title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
-      <Form onSubmit={submit}>
-        <TextField
-          label={t.username}
-          required
-          autoFocus
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          value={username}
-          onChange={(event) => setUsername(event.target.value)}
-        />
-        <TextField
-          label={t.password}
-          type="password"
-          required
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-        {until !== null ? (
-          <Throttled until={until} onOver={() => setUntil(null)} />
-        ) : (
-          error !== null && problemFrom(error).status !== 429 && <ErrorNote error={error} />
-        )}
-        <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
-          {busy ? t.submitting : t.submit}
-        </Button>
-      </Form>
+      <LoginProvider next={next ?? '/'}>
+        <Form onSubmit={submit}>
+          <TextField
+            label={t.username}
+            required
+            autoFocus
+            autoComplete="username"
+            autoCapitalize="none"
+            spellCheck={false}
+            value={username}
+            onChange={(event) => setUsername(event.target.value)}
+          />
+          <TextField
+            label={t.password}
+            type="password"
+            required
+            autoComplete="current-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+          {until !== null ? (
+            <Throttled until={until} onOver={() => setUntil(null)} />
+          ) : (
+            error !== null && problemFrom(error).status !== 429 && <ErrorNote error={error} />
+          )}
+          <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
+            {busy ? t.submitting : t.submit}
+          </Button>
+        </Form>
+      </LoginProvider>
     </AuthLayout>
   )
 }

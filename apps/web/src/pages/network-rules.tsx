@@ -11,7 +11,7 @@ import { toastDone } from '../components/toast.tsx'
 import { UnsavedBar } from '../components/unsaved-bar.tsx'
 import { bodyOf, formStateOf, type RulesFormState } from '../lib/rules-form.ts'
 import { equal } from '../lib/settings-changes.ts'
-import { RulesAddresses, RulesOrder, RulesPassword } from '../modules/rules-access.tsx'
+import { RulesAddresses, RulesOrder, RulesPassword, RulesSignIn } from '../modules/rules-access.tsx'
 import { RulesCors } from '../modules/rules-cors.tsx'
 import { RulesHeaders } from '../modules/rules-headers.tsx'
 import { RulesRedirects } from '../modules/rules-redirects.tsx'
@@ -128,6 +128,7 @@ interface RulesPartsProps {
 function RulesParts({ form, stored, errors, onChange }: RulesPartsProps) {
   return (
     <>
+      <RulesSignIn form={form} errors={errors} onChange={onChange} />
       <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
         <RulesAddresses form={form} errors={errors} onChange={onChange} />
         <RulesPassword form={form} stored={stored} errors={errors} onChange={onChange} />

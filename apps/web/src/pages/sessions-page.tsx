@@ -13,6 +13,7 @@ import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { deviceOf } from '../lib/user-agent.ts'
 import { texts } from '../texts/index.ts'
+import { LinkProvider } from './login-provider.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.sessions
@@ -59,6 +60,7 @@ export function SessionsPage() {
         </Loaded>
       </Panel>
       {query.data !== undefined && <p className="text-sm text-ink-2">{others === 0 ? t.onlyThis : t.suspicious}</p>}
+      <LinkProvider />
       <ConfirmDialog
         open={ending !== null}
         onClose={() => setEnding(null)}

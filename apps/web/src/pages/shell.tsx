@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import {
   Activity,
   Archive,
@@ -8,6 +8,7 @@ import {
   ChevronsUpDown,
   FileKey,
   KeyRound,
+  LogIn,
   LogOut,
   type LucideIcon,
   Menu as MenuIcon,
@@ -24,7 +25,7 @@ import {
   Webhook,
 } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { client, onSessionEnd } from '../api/client.ts'
+import { onSessionEnd } from '../api/client.ts'
 import { connectionNow, followEvents, onConnection } from '../api/events.ts'
 import { meQuery, projectsQuery } from '../api/queries.ts'
 import { keepSessionKey } from '../api/session-key.ts'
@@ -33,12 +34,12 @@ import { cx } from '../components/class-names.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { Mark } from '../components/mark.tsx'
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../components/menu.tsx'
-import { toastProblem } from '../components/toast.tsx'
 import { ProjectStateIcon } from '../modules/state-pill.tsx'
 import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
 import { PasswordDialog } from './password-dialog.tsx'
 import { setTheme, type Theme, themeNow } from './theme.ts'
+import { useLogOut } from './use-log-out.ts'
 
 const Palette = lazy(async () => ({ default: (await import('../modules/palette.tsx')).Palette }))
 
@@ -154,6 +155,9 @@ function InstanceItems() {
       <Item to="/settings/general" icon={SlidersHorizontal}>
         {texts.nav.general}
       </Item>
+      <Item to="/settings/sign-in" icon={LogIn}>
+        {texts.nav.signIn}
+      </Item>
       <Item to="/settings/secret-key" icon={Vault}>
         {texts.nav.secretKey}
       </Item>
@@ -208,7 +212,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'sign-in' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string
@@ -292,22 +296,6 @@ function Account() {
       <PasswordDialog open={passwordOpen} onClose={() => setPasswordOpen(false)} user={me.user} />
     </>
   )
-}
-
-function useLogOut() {
-  const queries = useQueryClient()
-  const navigate = useNavigate()
-  return async () => {
-    try {
-      await client.call('logout')
-    } catch (error) {
-      toastProblem(error)
-      return
-    }
-    keepSessionKey(null)
-    queries.clear()
-    await navigate({ to: '/login', search: {} })
-  }
 }
 
 function ConnectionSign({ quiet }: { quiet?: boolean }) {

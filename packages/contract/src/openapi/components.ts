@@ -18,7 +18,11 @@ export interface Components {
 type Direction = 'input' | 'output'
 
 /** Schemas that are sent in another form than they are answered, where defaults make fields optional. */
-const sentNames: Readonly<Record<string, string>> = { RedirectRule: 'RedirectRulePut', CorsRules: 'CorsRulesPut' }
+const sentNames: Readonly<Record<string, string>> = {
+  RedirectRule: 'RedirectRulePut',
+  CorsRules: 'CorsRulesPut',
+  OidcRoles: 'OidcRolesPut',
+}
 
 export function createComponents(): Components {
   const schemas = new Map<string, Json>()

@@ -554,6 +554,18 @@ export const examples: Readonly<Record<string, unknown>> = {
   Orphan: { id: projectId, workloads: [{ name: 'node', running: false }], data: ['main'], asides: [] },
   PasswordChange: { current: 'EXAMPLE-ONLY', new: 'EXAMPLE-ONLY-2' },
   PasswordConfirmation: { password: 'EXAMPLE-ONLY' },
+  OidcEnded: { url: 'https://id.example.org/logout' },
+  OidcFinish: { code: 'EXAMPLE', verifier: 'EXAMPLE-ONLY' },
+  OidcLink: { code: 'EXAMPLE', verifier: 'EXAMPLE-ONLY', password: 'EXAMPLE-ONLY' },
+  OidcOffer: { label: 'Example ID', origin: 'https://quay.example.org' },
+  OidcPut: { issuer: 'https://id.example.org', clientId: 'stackquay', password: 'EXAMPLE-ONLY' },
+  OidcSettings: {
+    ...{ redirectUri: 'https://quay.example.org/api/v1/auth/oidc/callback', failingSince: null },
+    provider: null,
+  },
+  OidcSubject: { subject: '248289761001' },
+  OidcTest: { issuer: 'https://id.example.org' },
+  OidcTested: { checks: [{ name: 'keys', ok: true, detail: '2 of them.' }] },
   Plan: {
     plan: {
       steps: [{ title: 'Restart Node.js', workload: 'node', because: ['Its version changes.'] }],
@@ -758,6 +770,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   ProjectPage: page(project),
   ProjectPatch: { node: { version: '26' }, env: { LOG_LEVEL: 'debug', OLD: null } },
   ProxyRules: {
+    signIn: false,
     allowIps: ['192.0.2.0/24'],
     redirects: [],
     requestHeaders: [],

@@ -11,6 +11,8 @@ const unkept: readonly string[] = [
   'createTicket',
   'openServicePage',
   'login',
+  'finishOidc',
+  'logoutOidc',
   'completeSetup',
   'revealSecretKey',
   'replaceSecretKey',

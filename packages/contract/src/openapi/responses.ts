@@ -100,6 +100,7 @@ const meanings: Readonly<Record<number, string>> = {
   201: 'Created',
   202: 'Accepted; the operation continues',
   204: 'Done, with nothing to say',
+  303: 'Leads on',
   503: 'Not able to serve',
 }
 

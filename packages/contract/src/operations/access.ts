@@ -184,14 +184,14 @@ export const openServicePage = operation({
   method: 'POST',
   path: '/auth/hops',
   tag: 'Access',
-  summary: 'Let this session’s browser in to the page of a service',
+  summary: 'Let this session’s browser in to the page of a service, or to a project with the rule `signIn`',
   description:
     'The answer’s `url` works once, within 30 seconds, and gives the browser a cookie of that host. It holds no longer than this session and ' +
-    'the right to operate projects.',
-  access: { kind: 'scope', scope: 'operate', instance: true, session: true },
+    'the right to operate projects, or to read that one.',
+  access: { kind: 'authenticated', session: true },
   body: HopCreate,
   results: { 201: Hop },
-  problems: ['not_found', 'unavailable'],
+  problems: ['not_found', 'role_insufficient', 'unavailable'],
   audit: 'service.page.open',
 })
 

@@ -19,6 +19,7 @@ import * as manifest from './manifest.ts'
 import * as network from './network.ts'
 import * as notifications from './notifications.ts'
 import * as observe from './observe.ts'
+import * as oidc from './oidc.ts'
 import * as ofOperations from './operations.ts'
 import * as pointInTime from './point-in-time.ts'
 import * as projects from './projects.ts'
@@ -38,6 +39,7 @@ export const operations = {
   ...system,
   ...instanceSettings,
   ...access,
+  ...oidc,
   ...projects,
   ...images,
   ...observe,

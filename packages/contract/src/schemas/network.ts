@@ -79,6 +79,7 @@ export const Cors = z
 const withoutColonAndControls = /^[^:\x00-\x1f\x7f-\x9f]+$/
 
 const shared = {
+  signIn: z.boolean().describe('Only people who are signed in here and may read the project.'),
   allowIps: z
     .array(z.string().max(100))
     .max(1000)
@@ -102,6 +103,7 @@ export type ProxyRules = z.infer<typeof ProxyRules>
 /** What PUT takes: all that is absent is off. */
 export const ProxyRulesPut = z
   .strictObject({
+    signIn: shared.signIn.default(false),
     allowIps: shared.allowIps.default([]),
     basicAuth: z
       .strictObject({

@@ -34,8 +34,9 @@ export function checkRules(input: RulesInput, hosts: readonly string[]): Checked
   const cors = input.cors === null ? null : checkCors(input.cors, wrong)
 
   if (errors.length > 0) return { ok: false, errors }
-  const { requestHeaders, responseHeaders } = input
-  return { ok: true, rules: { allowIps: [...new Set(allowIps)], redirects, requestHeaders, responseHeaders, cors } }
+  const { signIn, requestHeaders, responseHeaders } = input
+  const rules = { signIn, allowIps: [...new Set(allowIps)], redirects, requestHeaders, responseHeaders, cors }
+  return { ok: true, rules }
 }
 
 type Wrong = (pointer: string, code: string, detail: string) => void

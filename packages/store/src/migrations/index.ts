@@ -32,7 +32,8 @@ import * as releases from './0030-releases.ts'
 import * as pagePasses from './0031-page-passes.ts'
 import * as pendingPullRequests from './0032-pending-pull-requests.ts'
 import * as notifications from './0033-notifications.ts'
-import * as auditBase from './0034-audit-base.ts'
+import * as oidc from './0038-oidc.ts'
+import * as auditBase from './0039-audit-base.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -69,6 +70,7 @@ export const migrations: readonly Migration[] = [
   pagePasses,
   pendingPullRequests,
   notifications,
+  oidc,
   auditBase,
 ]
 

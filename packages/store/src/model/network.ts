@@ -10,7 +10,9 @@ export interface DomainRow {
 }
 
 /** The rules as they are kept: a password as its argon2 hash. */
-export interface StoredRules extends Omit<ProxyRules, 'basicAuth'> {
+export interface StoredRules extends Omit<ProxyRules, 'basicAuth' | 'signIn'> {
+  /** Absent in rules from before there was this one. */
+  readonly signIn?: boolean
   readonly basicAuth: { readonly username: string; readonly passwordHash: string } | null
 }
 

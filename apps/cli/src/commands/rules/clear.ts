@@ -6,6 +6,7 @@ import { projectArgument } from '../../options.ts'
 import { agree } from '../../prompt.ts'
 
 interface ClearFlags {
+  readonly signIn?: boolean
   readonly allow?: boolean
   readonly password?: boolean
   readonly redirects?: boolean
@@ -17,6 +18,7 @@ interface ClearFlags {
 
 /** A rule as it is when there is none, by the option that names it. */
 const without = {
+  signIn: { signIn: false },
   allow: { allowIps: [] },
   password: { basicAuth: null },
   redirects: { redirects: [] },
@@ -30,6 +32,7 @@ export const defineClear: Define = (command, context) =>
     .argument('[project]', projectArgument)
     .summary('take rules away')
     .description('Remove the named rules, or all.')
+    .option('--sign-in', 'let in people who are not signed in')
     .option('--allow', 'allow all addresses again')
     .option('--password', 'ask for no password')
     .option('--redirects', 'no redirects')
@@ -43,7 +46,7 @@ async function run(context: Context, project: string | undefined, flags: ClearFl
   const all = Object.keys(without) as (keyof typeof without)[]
   const named = all.filter((name) => flags[name] === true)
   const gone = named.length === 0 ? all : named
-  if (gone.includes('allow') || gone.includes('password'))
+  if (gone.includes('signIn') || gone.includes('allow') || gone.includes('password'))
     await agree(context.world, 'This may open the project to people whom it did not let in before.', flags.yes)
   const cleared = Object.assign({}, ...gone.map((name) => without[name])) as RulesBody
   await changeRules(context, project, (rules: ProxyRules) => ({ ...rules, ...cleared }))
