@@ -340,7 +340,14 @@ export interface RuntimeInput {
   readonly dependsOn: readonly string[]
   /** Absolute path of a built-in program that workloads may run with Node: `static-server`. */
   ourProgram(name: string): { readonly node: string; readonly file: string }
-  readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
+  readonly healthCheck: {
+    readonly path: string
+    readonly timeoutSeconds: number
+    /** Lowest and highest of each; absent: 200 to 399. */
+    readonly statuses?: readonly (readonly [number, number])[]
+    readonly intervalSeconds?: number
+    readonly failures?: number
+  } | null
 }
 
 export interface ProjectFacts {

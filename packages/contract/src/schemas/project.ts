@@ -126,10 +126,25 @@ export const HealthCheckSettings = z
       .string()
       .regex(/^\/[^\s]*$/)
       .max(500),
-    timeoutSeconds: z.int().min(1).max(600),
+    timeoutSeconds: z.int().min(1).max(600).describe('How long a start may take.'),
+    status: z.string().optional().describe('What counts as healthy; absent: `200-399`.'),
+    intervalSeconds: z.int().min(5).max(3600).optional().describe('Absent: 15.'),
+    failures: z.int().min(1).max(20).optional().describe('In a row until it is down; absent: 3.'),
   })
   .meta({ id: 'HealthCheck' })
-const HealthCheckPatch = HealthCheckSettings.partial().meta({ id: 'HealthCheckPatch' })
+const { path, timeoutSeconds, intervalSeconds, failures } = HealthCheckSettings.shape
+export const HealthStatus = z
+  .union([z.int().min(100).max(599), z.string().min(3).max(200)])
+  .describe('A status, or a text such as `200-299, 304`.')
+export const HealthCheckPatch = z
+  .strictObject({
+    path: path.optional(),
+    timeoutSeconds: timeoutSeconds.optional(),
+    status: HealthStatus.nullish(),
+    intervalSeconds: intervalSeconds.nullable(),
+    failures: failures.nullable(),
+  })
+  .meta({ id: 'HealthCheckPatch' })
 
 const bounds = {
   cpus: z.number().min(0.01).max(256).nullable().describe('Cores: 0.5 is half of one.'),
@@ -328,7 +343,7 @@ export const ProjectPatch = z
 export type ProjectPatch = {
   name?: string
   env?: Record<string, z.infer<typeof EnvInput>>
-  healthCheck?: { path?: string; timeoutSeconds?: number } | null
+  healthCheck?: z.infer<typeof HealthCheckPatch> | null
   limits?:
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null
