@@ -78,6 +78,17 @@ export const Cors = z
 /** As an expression that every dialect reads: no flag, no class by name. */
 const withoutColonAndControls = /^[^:\x00-\x1f\x7f-\x9f]+$/
 
+export const Maintenance = z
+  .strictObject({
+    enabled: z.boolean().describe('Others than `allowIps` get 503.'),
+    retryAfterSeconds: z.int().min(1).max(604_800).default(600).describe('In `Retry-After`.'),
+    allowIps: z.array(z.string().max(100)).max(1000).default([]).describe('Who sees the project as it is.'),
+    message: z.string().max(2000).nullable().default(null).describe('On the page; null: a sentence of ours.'),
+    page: z.boolean().default(true).describe('Show `maintenance.html` of the project, where there is one.'),
+  })
+  .meta({ id: 'Maintenance' })
+export type Maintenance = z.infer<typeof Maintenance>
+
 const shared = {
   allowIps: z
     .array(z.string().max(100))
@@ -96,6 +107,7 @@ export const ProxyRules = z
       .meta({ id: 'BasicAuth' })
       .nullable()
       .describe('The password is never answered.'),
+    maintenance: Maintenance.optional(),
   })
   .meta({ id: 'ProxyRules' })
 export type ProxyRules = z.infer<typeof ProxyRules>
@@ -120,6 +132,7 @@ export const ProxyRulesPut = z
     requestHeaders: shared.requestHeaders.default([]),
     responseHeaders: shared.responseHeaders.default([]),
     cors: shared.cors.default(null),
+    maintenance: Maintenance.optional(),
   })
   .meta({ id: 'ProxyRulesPut' })
 

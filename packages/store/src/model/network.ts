@@ -1,4 +1,4 @@
-import type { ProxyRules, Share } from '@stackquay/contract'
+import type { Maintenance, ProxyRules, Share } from '@stackquay/contract'
 
 export interface DomainRow {
   /** As it is looked up: lower case, ASCII; `*.example.org` for all names one label below. */
@@ -10,8 +10,10 @@ export interface DomainRow {
 }
 
 /** The rules as they are kept: a password as its argon2 hash. */
-export interface StoredRules extends Omit<ProxyRules, 'basicAuth'> {
+export interface StoredRules extends Omit<ProxyRules, 'basicAuth' | 'maintenance'> {
   readonly basicAuth: { readonly username: string; readonly passwordHash: string } | null
+  /** `html`: the page of the project, as it was when maintenance was switched on. */
+  readonly maintenance?: (Maintenance & { readonly html?: string }) | undefined
 }
 
 export interface RulesRow {
