@@ -17,7 +17,7 @@ export async function withPage(
   row: ProjectRow,
   filesOf: FilesOf,
 ): Promise<StoredRules['maintenance']> {
-  if (maintenance?.enabled !== true || !maintenance.page) return maintenance
+  if (maintenance?.enabled !== true || maintenance.page === false) return maintenance
   const files = await filesOf(row)
   const found = await files.readMany({ root: row.path, paths: [fileName], ...bounds }).catch(() => new Map())
   const html: Buffer | true | undefined = found.get(fileName)

@@ -21,9 +21,12 @@ export function routeRules(rules: StoredRules | undefined): RouteRules | undefin
 
 function routeMaintenance({ retryAfterSeconds, allowIps, message, html }: NonNullable<StoredRules['maintenance']>) {
   return {
-    retryAfter: retryAfterSeconds,
-    allow: allowIps,
-    ...(message !== null && { message }),
+    retryAfter: retryAfterSeconds ?? retryAfterDefault,
+    allow: allowIps ?? [],
+    ...(message !== undefined && { message }),
     ...(html !== undefined && { page: html }),
   }
 }
+
+/** Seconds. */
+const retryAfterDefault = 600

@@ -777,12 +777,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   LogStats: {
     ...{ from: at, stepSeconds: 1800, countedFrom: at, partial: false },
     levels: { error: [2], warning: [0], info: [40], debug: [0], none: [7] },
-    topErrors: [
-      {
-        ...{ pattern: 'Error: no order <n>', search: 'Error: no order', text: 'Error: no order 17', workload: 'node' },
-        ...{ count: 2, firstAt: at, lastAt: at },
-      },
-    ],
+    topErrors: [],
   },
   LogSearch: { items: [], nextCursor: null, partial: false, searchedFrom: null },
   HealthCheckPatch: { path: '/health', status: '200-299' },

@@ -1,29 +1,21 @@
 import { z } from 'zod'
 import { Time } from './common.ts'
-import { LogLine } from './observe.ts'
-
-const perStep = (text: string) => z.array(z.int()).describe(text)
+import { LogLine, logLevels } from './observe.ts'
 
 export const LogStats = z
   .object({
     from: Time.describe('Where the first step begins.'),
     stepSeconds: z.int(),
-    countedFrom: Time.describe('Later than `from` when time ran out: what is older is not counted.'),
+    countedFrom: Time.describe('What is older was not counted.'),
     partial: z.boolean().describe('Whether time ran out.'),
     levels: z
-      .object({
-        error: perStep('Lines in each step.'),
-        warning: perStep('Warnings.'),
-        info: perStep('Information.'),
-        debug: perStep('For developers.'),
-        none: perStep('Lines that tell no level.'),
-      })
-      .meta({ id: 'LogLevelCounts' }),
+      .record(z.enum([...logLevels, 'none']), z.array(z.int()))
+      .describe('Lines in each step; `none` tells no level.'),
     topErrors: z
       .array(
         z
           .object({
-            pattern: z.string().describe('With numbers, ids and times as `<n>`, `<id>`, `<time>`.'),
+            pattern: z.string().describe('Numbers, ids and times are `<n>`, `<id>`, `<time>`.'),
             search: z.string().describe('Text for `q` that finds them.'),
             text: z.string().describe('The newest of them.'),
             workload: z.string(),

@@ -81,10 +81,10 @@ const withoutColonAndControls = /^[^:\x00-\x1f\x7f-\x9f]+$/
 export const Maintenance = z
   .strictObject({
     enabled: z.boolean().describe('Others than `allowIps` get 503.'),
-    retryAfterSeconds: z.int().min(1).max(604_800).default(600).describe('In `Retry-After`.'),
-    allowIps: z.array(z.string().max(100)).max(1000).default([]).describe('Who sees the project as it is.'),
-    message: z.string().max(2000).nullable().default(null).describe('On the page; null: a sentence of ours.'),
-    page: z.boolean().default(true).describe('Show `maintenance.html` of the project, where there is one.'),
+    retryAfterSeconds: z.int().min(1).max(604_800).optional().describe('Absent: 600.'),
+    allowIps: z.array(z.string().max(100)).max(1000).optional().describe('Who gets in.'),
+    message: z.string().max(2000).optional().describe('On the page.'),
+    page: z.boolean().optional().describe('False: never `maintenance.html` of the project.'),
   })
   .meta({ id: 'Maintenance' })
 export type Maintenance = z.infer<typeof Maintenance>

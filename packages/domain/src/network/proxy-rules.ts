@@ -53,10 +53,14 @@ function checkAddresses(addresses: readonly string[], at: string, wrong: Wrong):
   })
 }
 
-function checkMaintenance(maintenance: Maintenance, wrong: Wrong): Maintenance {
-  const allowIps = [...new Set(checkAddresses(maintenance.allowIps, '/maintenance/allowIps', wrong))]
-  const message = maintenance.message?.trim() ?? ''
-  return { ...maintenance, allowIps, message: message === '' ? null : message }
+function checkMaintenance({ message, allowIps, ...rest }: Maintenance, wrong: Wrong): Maintenance {
+  const text = message?.trim() ?? ''
+  const addresses = [...new Set(checkAddresses(allowIps ?? [], '/maintenance/allowIps', wrong))]
+  return {
+    ...rest,
+    ...(addresses.length === 0 ? {} : { allowIps: addresses }),
+    ...(text === '' ? {} : { message: text }),
+  }
 }
 
 function checkRedirect(redirect: Redirect, at: string, wrong: Wrong): Redirect {
