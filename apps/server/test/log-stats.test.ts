@@ -8,6 +8,7 @@ import type { Engine } from '@stackquay/engine-api'
 import { createNativeEngine, oneAccount } from '@stackquay/engines'
 import type { Principal, RequestContext } from '../src/http/handler.ts'
 import { countLogs } from '../src/logs/log-counts.ts'
+import type { LogFilter } from '../src/logs/log-filter.ts'
 import { searchProjects } from '../src/logs/log-search.ts'
 import { type LogStatsDeps, logStatsHandlers } from '../src/logs/log-stats-handlers.ts'
 import { createWorkers } from '../src/workers/workers.ts'
@@ -117,7 +118,7 @@ test('when time runs out the answer says so, and the newest was counted first', 
   const none = await countLogs({ ...about, ...range, workers, budgetMs: 0 })
   assert.deepEqual([none.partial, none.countedFrom], [true, iso(now)])
   const projects = [{ id: 'prj_one', slug: 'one', names: ['web'] }]
-  const fits = (lines: readonly never[]) => lines
+  const fits: LogFilter = (lines) => lines
   const asked = { engine, projects, fits, limit: 10, since: null, until: now, cursor: null }
   const found = await searchProjects({ ...asked, budgetMs: 0, signal: about.signal })
   assert.deepEqual([found.partial, found.items.length], [true, 0])
