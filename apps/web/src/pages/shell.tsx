@@ -13,6 +13,7 @@ import {
   Menu as MenuIcon,
   MonitorSmartphone,
   Puzzle,
+  ScrollText,
   Search,
   SlidersHorizontal,
   Stethoscope,
@@ -127,6 +128,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
         <Item to="/activity" icon={Activity}>
           {texts.nav.activity}
         </Item>
+        <Item to="/logs" icon={ScrollText}>
+          {texts.nav.logs}
+        </Item>
         <p className="px-2.5 pt-4 pb-1 text-xs font-medium text-ink-3">{texts.nav.settings}</p>
         <OwnItems />
         {may('admin') && <InstanceItems />}
@@ -208,6 +212,7 @@ function Item({
   to:
     | '/'
     | '/activity'
+    | '/logs'
     | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
