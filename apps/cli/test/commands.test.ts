@@ -247,7 +247,10 @@ test('against a stand-in: logs are counted, and searched over all projects page 
   assert.deepEqual(search.stdout.match(/ \| .*/g), [' | newer ', ' | older'])
   assert.match(search.stderr, /lines may be missing/)
   const { query } = service.calls.at(-1)!
-  assert.deepEqual([query.get('q'), query.get('projects'), query.get('limit'), query.get('cursor')], ['a b', null, '59', '1~1'])
+  assert.deepEqual(
+    [query.get('q'), query.get('projects'), query.get('limit'), query.get('cursor')],
+    ['a b', null, '59', '1~1'],
+  )
 })
 
 test('against a stand-in: a health check is tried, and a failed one ends with 1', async () => {

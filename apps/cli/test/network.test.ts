@@ -476,7 +476,10 @@ test('against a stand-in: maintenance is switched on and off, and the other rule
   const on = await stq(['maintenance', 'on', 'shop', '--retry-after', '10m'], { url })
   assert.equal(on.code, 0, on.stderr)
   const sent = service.calls.find(({ method }) => method === 'PUT')
-  assert.deepEqual(sent?.body, { ...rules, maintenance: { ...kept, enabled: true, retryAfterSeconds: 600, page: true } })
+  assert.deepEqual(sent?.body, {
+    ...rules,
+    maintenance: { ...kept, enabled: true, retryAfterSeconds: 600, page: true },
+  })
   assert.equal(sent?.headers['if-match'], '"rules-4"')
   assert.match(on.stdout, /Maintenance +503, again after 600 s, but for 10\.0\.0\.0\/8/)
   const off = await stq(['maintenance', 'off', 'shop'], { url })

@@ -222,7 +222,11 @@ const rows: readonly Row[] = [
   },
   {
     name: 'maintenance, for a browser',
-    rules: { maintenance: { retryAfter: 90, allow: ['10.0.0.0/8'], message: 'Back <b>soon</b>.' }, password, redirects },
+    rules: {
+      maintenance: { retryAfter: 90, allow: ['10.0.0.0/8'], message: 'Back <b>soon</b>.' },
+      password,
+      redirects,
+    },
     ask: { path: '/old', headers: { accept: 'text/html' } },
     status: 503,
     also: ({ headers, text }) => {

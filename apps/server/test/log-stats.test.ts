@@ -151,7 +151,13 @@ async function openLogs(t: TestContext) {
   const found = (idOrSlug: string) => (names.has(slugOf(idOrSlug)) ? known(slugOf(idOrSlug)) : null)
   const store = { projects: { find: async (idOrSlug: string) => found(idOrSlug)?.row ?? null } }
   const model = { find: found, renew: async (id: string) => found(id), all: () => [...names.keys()].map(known) }
-  const handlers = logStatsHandlers({ engine, store, model, workers, now: () => new Date(now) } as never as LogStatsDeps)
+  const handlers = logStatsHandlers({
+    engine,
+    store,
+    model,
+    workers,
+    now: () => new Date(now),
+  } as never as LogStatsDeps)
   const session = { kind: 'session' } as Principal
   const context = (principal: Principal) => ({ principal, signal: new AbortController().signal }) as RequestContext
   return {
@@ -162,7 +168,9 @@ async function openLogs(t: TestContext) {
       const directory = join(home, 'logs', `prj_${slug}`, workload)
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const log = printed[0]![0].toString(36).padStart(9, '0')
-      const [out, err, index] = await Promise.all(['out', 'err', 'idx'].map((end) => open(join(directory, `${log}.${end}`), 'w')))
+      const [out, err, index] = await Promise.all(
+        ['out', 'err', 'idx'].map((end) => open(join(directory, `${log}.${end}`), 'w')),
+      )
       await index!.write(entryOf(0, 0))
       let size = 0
       for (const [time, lines] of printed) {

@@ -177,7 +177,9 @@ test('maintenance is kept with its settings when it is off, checked as the other
   await mkdir(row.path, { recursive: true })
   await chmod(row.path, 0o755)
   await writeFile(join(row.path, 'maintenance.html'), '<h1>a walrus in the bath</h1>')
-  const on = await put(app, { maintenance: { enabled: true, allowIps: ['10.0.0.0/8', '10.0.0.0/8'], message: ' Soon. ' } })
+  const on = await put(app, {
+    maintenance: { enabled: true, allowIps: ['10.0.0.0/8', '10.0.0.0/8'], message: ' Soon. ' },
+  })
   assert.deepEqual(on.body.maintenance, { enabled: true, allowIps: ['10.0.0.0/8'], message: 'Soon.' })
   assert.equal((await app.store.network.rules(id))!.rules.maintenance?.html, '<h1>a walrus in the bath</h1>')
   const told = [await app.store.audit.list({ limit: 100 }), await app.store.events.after(0, 1000), on.body]
@@ -187,6 +189,9 @@ test('maintenance is kept with its settings when it is off, checked as the other
   const bad = await put(app, { maintenance: { enabled: true, allowIps: ['10.0.0.1', 'here'], retryAfterSeconds: 0 } })
   assert.equal(bad.status, 422)
   const wrong = await put(app, { maintenance: { enabled: true, allowIps: ['10.0.0.1', 'here'] } })
-  assert.deepEqual(wrong.body.errors?.map(({ pointer }) => pointer), ['/maintenance/allowIps/1'])
+  assert.deepEqual(
+    wrong.body.errors?.map(({ pointer }) => pointer),
+    ['/maintenance/allowIps/1'],
+  )
   assert.equal((await put(app, {})).body.maintenance, undefined)
 })

@@ -44,7 +44,13 @@ test('the text to search for stands in every line of a pattern', () => {
 
 test('whatever a program prints, its pattern takes no time', () => {
   const began = performance.now()
-  for (const text of ['1'.repeat(1e6), 'a_'.repeat(5e5), '0x'.repeat(5e5), '2026-03-04T'.repeat(1e5), '\u001b['.repeat(5e5)])
+  for (const text of [
+    '1'.repeat(1e6),
+    'a_'.repeat(5e5),
+    '0x'.repeat(5e5),
+    '2026-03-04T'.repeat(1e5),
+    '\u001b['.repeat(5e5),
+  ])
     for (let turn = 0; turn < 200; turn++) errorPattern(text)
   assert.ok(performance.now() - began < 2000, `${performance.now() - began} ms`)
 })

@@ -92,7 +92,8 @@ function searchAll(context: Context, named: string | undefined, filters: Filters
 }
 
 function statsQuery({ workload, since, until, q, level }: Filters): StatsQuery {
-  if (q !== undefined || level !== undefined) throw usageError('--stats counts all lines; it goes without a filter of text or level.')
+  if (q !== undefined || level !== undefined)
+    throw usageError('--stats counts all lines; it goes without a filter of text or level.')
   return { workload, since, until }
 }
 

@@ -222,7 +222,10 @@ function observingHandlers(
   const history = metricsHandlers({ store, model, backups: backups.known, metrics, home, version, now })
   const health = healthCheckHandlers({ store, engine, model })
   const counts = logStatsHandlers({ store, engine, model, workers, now })
-  return { handlers: { ...logs, ...counts, ...stats, ...history, ...health }, streams: { watchProjectLogs, watchProjectStats } }
+  return {
+    handlers: { ...logs, ...counts, ...stats, ...history, ...health },
+    streams: { watchProjectLogs, watchProjectStats },
+  }
 }
 
 /** How projects are reached. */

@@ -38,9 +38,13 @@ export function logStatsHandlers(deps: LogStatsDeps): Pick<Handlers, 'getLogStat
       const cursor = query.cursor === undefined ? null : readSearchPosition(query.cursor)
       const fits = logFilter({ q, level }, regex === true ? matchers.matcher(q, searchMs) : null)
       const wanted = await projectsFor(principal, query.projects, store)
-      const projects = model.all().flatMap(({ row: { id, slug }, resolved }) =>
-        wanted === null || wanted.has(id) ? [{ id, slug, names: resolved.workloads.map(({ ref }) => ref.workload) }] : [],
-      )
+      const projects = model
+        .all()
+        .flatMap(({ row: { id, slug }, resolved }) =>
+          wanted === null || wanted.has(id)
+            ? [{ id, slug, names: resolved.workloads.map(({ ref }) => ref.workload) }]
+            : [],
+        )
       const body = await searchProjects({
         ...{ engine, projects, limit, cursor, budgetMs: searchMs, signal },
         fits: fits ?? ((lines) => lines),

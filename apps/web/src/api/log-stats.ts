@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { AllLogsSearch } from '../lib/log-search.ts'
 import { isSpan, type LogQuery, spans } from '../lib/log-query.ts'
+import type { AllLogsSearch } from '../lib/log-search.ts'
 import { client } from './client.ts'
 
 /** Lines make no events: what was counted is counted again when it is looked at anew. */

@@ -113,14 +113,7 @@ export const powers = {
   run: {
     scope: 'operate',
     unrestricted: false,
-    operations: [
-      'startProject',
-      'stopProject',
-      'restartProject',
-      'sleepProject',
-      'cancelOperation',
-      'tryHealthCheck',
-    ],
+    operations: ['startProject', 'stopProject', 'restartProject', 'sleepProject', 'cancelOperation', 'tryHealthCheck'],
   },
   execute: {
     scope: 'operate',

@@ -47,9 +47,7 @@ function SearchForm({ search, onSearch }: { search: AllLogsSearch; onSearch: (ne
   const [since, setSince] = useState<string>(search.since ?? '')
   const [project, setProject] = useState(search.project ?? '')
   return (
-    <Form
-      onSubmit={async () => onSearch(readAllLogsSearch({ q, ...(regex ? { regex } : {}), level, since, project }))}
-    >
+    <Form onSubmit={async () => onSearch(readAllLogsSearch({ q, ...(regex ? { regex } : {}), level, since, project }))}>
       <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_1fr_1fr_1fr_auto]">
         <TextField
           label={t.text}

@@ -15,7 +15,8 @@ export async function showStats(context: Context, id: string, query: StatsQuery)
   const client = await context.client()
   const stats = await client.call('getLogStats', { params: { id }, query }, { signal: context.signal })
   context.result(stats, () => statsText(context, stats))
-  if (stats.partial) context.note(`Time ran out: lines before ${stats.countedFrom} are not counted. Narrow it with --since.`)
+  if (stats.partial)
+    context.note(`Time ran out: lines before ${stats.countedFrom} are not counted. Narrow it with --since.`)
 }
 
 function statsText({ style }: Context, { levels, topErrors, from, stepSeconds }: LogStats): string {

@@ -65,7 +65,14 @@ export function HealthCheckFields({ project, form, onChange, errors }: HealthChe
               placeholder="3"
               {...field('failures', 'failures')}
             />
-            <TextField label={t.timeout} {...number} required min={1} max={600} {...field('timeout', 'timeoutSeconds')} />
+            <TextField
+              label={t.timeout}
+              {...number}
+              required
+              min={1}
+              max={600}
+              {...field('timeout', 'timeoutSeconds')}
+            />
           </div>
           <TryCheck project={project} form={form} />
         </>
