@@ -98,7 +98,7 @@ describe('names and rules of a project', () => {
     await rules({ maintenance: { enabled: true, retryAfterSeconds: 90, message: 'Back <soon>.' } })
     const ours = await shown.get('shop.localhost', '/', html)
     assert.deepEqual([ours.status, ours.headers['retry-after']], [503, '90'])
-    assert.match(ours.body, /Shop is under maintenance[^]*Back &lt;soon&gt;\./)
+    assert.match(ours.body, /Shop is under maintenance[\s\S]*Back &lt;soon&gt;\./)
     assert.equal(JSON.parse((await shown.get('shop.localhost', '/', json)).body).code, 'project_maintenance')
     await assert.rejects(openWebSocket(port, 'shop.localhost'), /503/)
     const own = '<!doctype html><title>Umbau</title>'

@@ -3,6 +3,10 @@
  * numbers. Values in, values out.
  */
 
+/** What lines are counted by: those without a level are told, too. */
+export const countedLevels = ['error', 'warning', 'info', 'debug', 'none'] as const
+export type CountedLevel = (typeof countedLevels)[number]
+
 const day = 86_400
 const stepsSeconds = [1, 5, 15, 60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, day, 7 * day]
 const mostSteps = 60

@@ -1,10 +1,18 @@
 import type { LogStats } from '@stackquay/contract'
-import { addErrors, type CountedError, type StepRange, searchOf, stepsOver, topErrors } from '@stackquay/domain'
+import {
+  addErrors,
+  type CountedError,
+  type CountedLevel,
+  countedLevels,
+  type StepRange,
+  searchOf,
+  stepsOver,
+  topErrors,
+} from '@stackquay/domain'
 import type { Engine, LogBatch } from '@stackquay/engine-api'
 import type { LogCountsAnswer, LogLinesBlock } from '../workers/tasks/log-counts.ts'
 import { TaskLimitError } from '../workers/thread-pool.ts'
 import type { Workers } from '../workers/workers.ts'
-import { type CountedLevel, countedLevels } from './counted-levels.ts'
 
 export interface CountRequest {
   readonly engine: Pick<Engine, 'logBatches'>

@@ -1,7 +1,7 @@
 import { type FoundLine, type LogSearch, ProblemError } from '@stackquay/contract'
+import { levelOf } from '@stackquay/domain/log-level'
 import { type Engine, EngineError, type LogLine as EngineLine, type WorkloadRef } from '@stackquay/engine-api'
 import type { LogFilter } from './log-filter.ts'
-import { levelOf } from './log-level.ts'
 import { writePosition } from './log-position.ts'
 
 export interface SearchedProject {

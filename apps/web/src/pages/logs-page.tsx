@@ -122,13 +122,16 @@ function Logs({ project, slug, search, names }: LogsProps) {
           />
         )}
       </div>
-      <p
-        role="status"
-        className={cx('text-sm text-warn', log.state === 'retrying' && 'border-t border-line bg-surface px-6 py-1')}
-      >
-        {log.state === 'retrying' ? t.retrying : ''}
-      </p>
+      <Connection retrying={log.state === 'retrying'} />
     </Fill>
+  )
+}
+
+function Connection({ retrying }: { retrying: boolean }) {
+  return (
+    <p role="status" className={cx('text-sm text-warn', retrying && 'border-t border-line bg-surface px-6 py-1')}>
+      {retrying ? t.retrying : ''}
+    </p>
   )
 }
 

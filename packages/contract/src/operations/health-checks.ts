@@ -1,6 +1,5 @@
 import { operation } from '../operation.ts'
-import { HealthCheckTry } from '../schemas/health-checks.ts'
-import { HealthCheckPatch } from '../schemas/project.ts'
+import { HealthCheckPatch, HealthCheckTry } from '../schemas/health-checks.ts'
 import { id, operate } from './of-project.ts'
 
 export const tryHealthCheck = operation({

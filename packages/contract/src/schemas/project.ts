@@ -5,6 +5,7 @@ import { AddonPatch, AddonSettings, addonsOf } from './addons.ts'
 import { BranchesPatch, BranchesSettings } from './branch-settings.ts'
 import { Time, WorkloadName } from './common.ts'
 import { DatabaseChange, DatabaseView } from './databases.ts'
+import { HealthCheckPatch, HealthCheckSettings } from './health-checks.ts'
 import { Hooks, HooksPatch } from './hooks.ts'
 import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
@@ -119,32 +120,6 @@ export const EnvView = z
     runtimes: z.array(z.string()).nullable().describe('Which runtimes receive it; null: all.'),
   })
   .meta({ id: 'EnvVariable' })
-
-export const HealthCheckSettings = z
-  .strictObject({
-    path: z
-      .string()
-      .regex(/^\/[^\s]*$/)
-      .max(500),
-    timeoutSeconds: z.int().min(1).max(600).describe('How long a start may take.'),
-    status: z.string().optional().describe('What counts as healthy; absent: `200-399`.'),
-    intervalSeconds: z.int().min(5).max(3600).optional().describe('Absent: 15.'),
-    failures: z.int().min(1).max(20).optional().describe('In a row until it is down; absent: 3.'),
-  })
-  .meta({ id: 'HealthCheck' })
-const { path, timeoutSeconds, intervalSeconds, failures } = HealthCheckSettings.shape
-export const HealthStatus = z
-  .union([z.int().min(100).max(599), z.string().min(3).max(200)])
-  .describe('A status, or a text such as `200-299, 304`.')
-export const HealthCheckPatch = z
-  .strictObject({
-    path: path.optional(),
-    timeoutSeconds: timeoutSeconds.optional(),
-    status: HealthStatus.nullish(),
-    intervalSeconds: intervalSeconds.nullable(),
-    failures: failures.nullable(),
-  })
-  .meta({ id: 'HealthCheckPatch' })
 
 const bounds = {
   cpus: z.number().min(0.01).max(256).nullable().describe('Cores: 0.5 is half of one.'),

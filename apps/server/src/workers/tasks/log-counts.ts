@@ -1,6 +1,5 @@
-import { type CountedError, errorPattern } from '@stackquay/domain/log-stats'
-import { type CountedLevel, countedLevels } from '../../logs/counted-levels.ts'
-import { levelOf } from '../../logs/log-level.ts'
+import { levelOf } from '@stackquay/domain/log-level'
+import { type CountedError, type CountedLevel, countedLevels, errorPattern } from '@stackquay/domain/log-stats'
 
 /** Lines of one workload as they lie in up to two texts; the same place in each list is the same line. */
 export interface LogLinesBlock {
