@@ -73,8 +73,8 @@ const fills: Readonly<Record<CountedLevel, string>> = {
   error: 'bg-bad',
   warning: 'bg-warn',
   info: 'bg-accent',
-  debug: 'bg-line-strong',
-  none: 'bg-line',
+  debug: 'bg-ink-3',
+  none: 'bg-line-strong',
 }
 
 function Bars({ steps, onStep }: { steps: readonly LogStep[]; onStep: (step: LogStep) => void }) {

@@ -27,7 +27,7 @@ export function HealthCheckFields({ project, form, onChange, errors }: HealthChe
   })
   const number = { type: 'number', inputMode: 'numeric' } as const
   return (
-    <fieldset className="flex flex-col gap-3 rounded-lg border border-line p-4">
+    <fieldset className="flex min-w-0 flex-col gap-3 rounded-lg border border-line p-4">
       <legend className="-ml-1 px-1 text-sm font-medium">{t.healthCheck}</legend>
       <Switch
         label={t.healthCheckOn}
@@ -91,7 +91,7 @@ function TryCheck({ project, form }: Pick<HealthCheckFieldsProps, 'project' | 'f
       setTried(await tryHealthCheck(project, checkOf(form)))
     })
   return (
-    <div className="flex flex-col gap-3">
+    <div className="flex min-w-0 flex-col gap-3">
       <div>
         <Button icon={Play} busy={busy} onClick={() => void tryNow()}>
           {t.healthTry}
@@ -106,7 +106,7 @@ function TryCheck({ project, form }: Pick<HealthCheckFieldsProps, 'project' | 'f
 function Tried({ tried: { ok, status, milliseconds, reason, location, text } }: { tried: HealthCheckTry }) {
   const Icon = ok ? CircleCheck : CircleX
   return (
-    <div className="flex flex-col gap-2">
+    <div className="flex min-w-0 flex-col gap-2">
       <p className="flex items-start gap-2">
         <Icon aria-hidden className={`mt-0.5 size-4 shrink-0 ${ok ? 'text-ok' : 'text-bad'}`} />
         <span className="min-w-0 break-words">
