@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { chmod, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { inBrowser } from './support/in-browser.ts'
 import { admin } from './support/service.ts'
@@ -89,6 +91,72 @@ describe('names and rules of a project', () => {
     await rules({})
     await each(200)
   })
+
+  it('maintenance shows the project’s page to all but those who work on it, after a kill and while it is stopped too', async () => {
+    const port = shown.service.proxyPort
+    const html = { accept: 'text/html' }
+    const json = { accept: 'application/json' }
+    await rules({ maintenance: { enabled: true, retryAfterSeconds: 90, message: 'Back <soon>.' } })
+    const ours = await shown.get('shop.localhost', '/', html)
+    assert.deepEqual([ours.status, ours.headers['retry-after']], [503, '90'])
+    assert.match(ours.body, /Shop is under maintenance[\s\S]*Back &lt;soon&gt;\./)
+    assert.equal(JSON.parse((await shown.get('shop.localhost', '/', json)).body).code, 'project_maintenance')
+    await assert.rejects(openWebSocket(port, 'shop.localhost'), /503/)
+    const own = '<!doctype html><title>Umbau</title>'
+    await writeFile(join(shown.path, 'maintenance.html'), own)
+    await chmod(join(shown.path, 'maintenance.html'), 0o644)
+    await rules({ maintenance: { enabled: true } })
+    await shown.service.kill()
+    assert.equal((await shown.get('shop.localhost', '/', html)).body, own)
+    await shown.service.start()
+    await shown.api('POST', '/projects/shop/stop?wait=60')
+    const stopped = await shown.get('shop.localhost', '/', html)
+    assert.deepEqual([stopped.status, stopped.body], [503, own])
+    await shown.api('POST', '/projects/shop/start?wait=60')
+    await rules({ maintenance: { enabled: true, allowIps: ['127.0.0.0/8'] } })
+    assert.equal((await shown.get('shop.localhost')).status, 200)
+    await writeFile(join(shown.path, 'maintenance.html'), 'x'.repeat(200_000))
+    const large = await shown.api('PUT', '/projects/shop/proxy-rules', { maintenance: { enabled: true } })
+    assert.deepEqual([large.status, large.body.errors[0].pointer], [422, '/maintenance/page'])
+    await rm(join(shown.path, 'maintenance.html'))
+    await rules({ maintenance: { enabled: false, message: 'Kept for the next time.' } })
+    assert.equal((await shown.get('shop.localhost')).status, 200)
+  })
+
+  it('a health check is tried before it is saved, and says what was answered while the project is down', async () => {
+    const tried = (body: object) => shown.api('POST', '/projects/shop/health-check/try', body)
+    const fine = await tried({ path: '/health' })
+    assert.deepEqual([fine.body.ok, fine.body.status, fine.body.text], [true, 200, 'I am 200'])
+    const other = await tried({ path: '/health', status: '204, 300-399' })
+    assert.equal(other.body.reason, 'GET /health answered 200, expected 204, 300-399.')
+    await shown.get('shop.localhost', '/be/302')
+    const moved = await tried({ path: '/health', status: 302 })
+    assert.deepEqual([moved.body.ok, moved.body.location], [true, 'http://127.0.0.1:1/'])
+    assert.deepEqual((await tried({ status: 'fine' })).body.errors.length, 2)
+    await shown.get('shop.localhost', '/be/200')
+
+    const healthCheck = { path: '/health', status: '200-299', intervalSeconds: 5, failures: 1 }
+    const saved = await shown.api('PATCH', '/projects/shop?wait=60', { healthCheck })
+    assert.deepEqual(saved.body.healthCheck, { timeoutSeconds: 60, ...healthCheck })
+    await shown.get('shop.localhost', '/be/503')
+    const down = await becomes('unhealthy')
+    assert.match(down.reason ?? '', /^GET \/health on port \d+ answered 503, expected 200-299\.$/)
+    assert.equal((await shown.get('shop.localhost')).status, 200, 'what still answers is still reached')
+    await shown.get('shop.localhost', '/be/200')
+    assert.equal((await becomes('running')).reason, null)
+    await shown.api('PATCH', '/projects/shop?wait=60', { healthCheck: null })
+  })
+
+  async function becomes(state: string): Promise<{ reason: string | null }> {
+    const deadline = Date.now() + 30_000
+    for (;;) {
+      const { status } = (await shown.api('GET', '/projects/shop')).body
+      const workload = status.workloads.find(({ kind }: { kind: string }) => kind === 'runtime')
+      if (workload.state === state) return workload
+      assert.ok(Date.now() < deadline, JSON.stringify(status))
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
 
   it('another base domain and other trusted proxies hold at once, none of 1,000 requests a second fails, and after a kill', async (t) => {
     await shown.api('POST', '/projects/shop/domains', { host: 'steady.example' })

@@ -349,6 +349,55 @@ describe('the network of a project on the page', () => {
     })
   })
 
+  describe('maintenance, health and logs', () => {
+    it('shows visitors a page while it is in maintenance', { timeout: 60_000 }, async () => {
+      await open(at('rules'))
+      await page.getByLabel('Maintenance mode').check()
+      await page.getByLabel('Who sees the project').fill('here')
+      await page.getByLabel('Message', { exact: true }).fill('Back at noon.')
+      await button('Save rules').click()
+      await page.getByText('"here" is', { exact: false }).first().waitFor()
+      await page.getByLabel('Who sees the project').fill('192.0.2.0/24')
+      await assertLooks(page, 'maintenance')
+      await button('Save rules').click()
+      await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' })
+      await answers('harbour.localhost', 503, 'maintenance')
+      await page.getByLabel('Maintenance mode').uncheck()
+      await button('Save rules').click()
+      await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' })
+      assert.notEqual((await throughProxy(service.proxyPort, 'harbour.localhost', '/')).status, 503)
+    })
+
+    it('tries a health check before it is saved', { timeout: 60_000 }, async () => {
+      await open(`/projects/${project}/settings`)
+      await page.getByLabel('Check over HTTP').check()
+      await page.getByLabel('Path').fill('/')
+      await button('Try now').click()
+      await page.getByText(/It answered 200 in \d+ ms: healthy\./).waitFor()
+      await page.getByLabel('Healthy statuses').fill('204')
+      await button('Try now').click()
+      await page.getByText('GET / answered 200, expected 204.').waitFor()
+      await assertLooks(page, 'health check')
+    })
+
+    it('counts the lines of a log, and finds them among those of all projects', { timeout: 90_000 }, async () => {
+      await open(`/projects/${project}/logs`)
+      await button('Statistics').click()
+      await page.getByText('No errors in this time.').waitFor()
+      await assertLooks(page, 'log statistics')
+      await page.getByRole('list', { name: 'Lines over time' }).locator('button:enabled').last().click()
+      await page.waitForURL(/since=.*until=/)
+      await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Logs', exact: true }).click()
+      await page.getByLabel('Text').fill('get /')
+      await button('Search').click()
+      const found = page.getByRole('list', { name: 'Lines that were found' }).getByRole('link')
+      await found.first().waitFor()
+      await assertLooks(page, 'log search')
+      await found.first().click()
+      await page.waitForURL(/\/projects\/.*\/logs\?.*workload=/)
+    })
+  })
+
   it('offers a reader nothing to change, and an operator domains alone', { timeout: 120_000 }, async () => {
     for (const role of ['read', 'operate'] as const) {
       const user = { username: `rita-${role}`, password: 'look-but-do-not-touch' }

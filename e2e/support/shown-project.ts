@@ -4,10 +4,14 @@ import { WebSocket } from 'ws'
 import { type Answer, type Service, startService, throughProxy } from './service.ts'
 import { makeSourceRoot } from './source-root.ts'
 
-/** Says what reached it, streams for ever under /stream, and answers every upgrade with an echo of bytes. */
+/** Says what reached it, streams for ever under /stream, is as well as it was last told under /be/503, and answers every upgrade with an echo of bytes. */
 const program = `
 const { createServer } = require('http')
+let health = 200
 const server = createServer((request, response) => {
+  if (request.url.startsWith('/be/')) health = Number(request.url.slice(4))
+  if (request.url === '/health')
+    return response.writeHead(health, { 'content-type': 'text/plain', location: 'http://127.0.0.1:1/' }).end('I am ' + health)
   if (request.url !== '/stream') return response.end(JSON.stringify({ url: request.url, headers: request.headers }))
   response.writeHead(200, { 'content-type': 'text/plain' })
   const timer = setInterval(() => response.write('tick\\n'), 50)
@@ -29,6 +33,8 @@ export interface ShownProject {
   api(method: string, path: string, body?: object): Promise<{ status: number; body: any }>
   /** A request through the proxy to any host. */
   get(host: string, path?: string, headers?: Record<string, string>): Promise<Answer>
+  /** Its source folder. */
+  readonly path: string
   close(): Promise<void>
 }
 
@@ -44,6 +50,7 @@ export async function showProject(env: Readonly<Record<string, string>> = {}): P
   if (created.status.state !== 'running') throw new Error(`the project is ${created.status.state}: ${service.output()}`)
   return {
     service,
+    path,
     api: async (method, at, body) => {
       const answer = await fetch(`${service.url}/api/v1${at}`, {
         method,

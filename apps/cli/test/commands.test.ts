@@ -219,6 +219,59 @@ test('against a stand-in: logs --since takes a time or how long ago, and shows w
   assert.equal((await stq([...args, 'lunch'], { url: service.url })).code, 2)
 })
 
+test('against a stand-in: logs are counted, and searched over all projects page by page', async () => {
+  const found = (text: string) => ({ ...line('web', text, 'a'), project: 'shop', level: null })
+  const levels = { error: [0, 3], warning: [0, 0], info: [4, 4], debug: [0, 0], none: [1, 0] }
+  const nasty = 'ERROR \x1b[2J<n>'
+  const error = { pattern: nasty, search: 'ERROR', text: 'x', workload: 'web', count: 3 }
+  const at = '2026-01-01T00:00:00.000Z'
+  await using service = await standIn({
+    'GET /projects/shop/logs/stats': () => ({
+      ...{ from: at, stepSeconds: 1800, countedFrom: at, partial: true, levels },
+      topErrors: [{ ...error, firstAt: at, lastAt: at }],
+    }),
+    'GET /logs/search': ({ query }) =>
+      query.has('cursor')
+        ? { items: [found('older')], nextCursor: null, partial: true, searchedFrom: at }
+        : { items: [found('newer \x1b[2J')], nextCursor: '1~1', partial: false, searchedFrom: at },
+  })
+  const { url } = service
+  const stats = await stq(['logs', 'shop', '--stats', '--since', '2h', '-w', 'web'], { url })
+  assert.equal(stats.code, 0, stats.stderr)
+  assert.match(stats.stdout, /^error +3 +█\n/)
+  assert.match(stats.stdout, /\n3 +web +2026-01-01 00:00:00 +ERROR .*<n>\n/)
+  assert.ok(!stats.stdout.includes('\x1b'))
+  assert.match(stats.stderr, /Time ran out/)
+  assert.equal((await stq(['logs', 'shop', '--stats', '--follow'], { url })).code, 2)
+  const search = await stq(['logs', '--all', '--grep', 'a b', '-n', '60'], { url })
+  assert.deepEqual(search.stdout.match(/ \| .*/g), [' | newer ', ' | older'])
+  assert.match(search.stderr, /lines may be missing/)
+  const { query } = service.calls.at(-1)!
+  assert.deepEqual(
+    [query.get('q'), query.get('projects'), query.get('limit'), query.get('cursor')],
+    ['a b', null, '59', '1~1'],
+  )
+})
+
+test('against a stand-in: a health check is tried, and a failed one ends with 1', async () => {
+  let status = 200
+  await using service = await standIn({
+    'POST /projects/shop/health-check/try': () => ({
+      ...{ ok: status === 200, status, milliseconds: 12, location: null, text: 'fine \x1b[2J' },
+      reason: status === 200 ? null : 'GET /up answered 503, expected 200-299.',
+    }),
+  })
+  const { url } = service
+  const fine = await stq(['health', 'try', 'shop', '--path', '/up', '--status', '200-299'], { url })
+  assert.deepEqual([fine.code, fine.stdout], [0, '200, 12 ms\nfine \n'])
+  assert.deepEqual(service.calls[0]!.body, { path: '/up', status: '200-299' })
+  status = 503
+  const bad = await stq(['health', 'try', 'shop'], { url })
+  assert.equal(bad.code, 1)
+  assert.match(bad.stderr, /GET \/up answered 503, expected 200-299\./)
+  assert.equal((await stq(['health', 'set', 'shop', '--interval', 'soon'], { url })).code, 2)
+})
+
 test('against a stand-in: environment values go in and come out exactly, and secrets stay hidden', async () => {
   const value = 'a=b "q" $HOME #x\ntwo \u{1f680}'
   await using service = await standIn({

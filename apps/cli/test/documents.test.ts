@@ -87,6 +87,8 @@ test('every command that changes a project inside knows --dry-run', async () => 
     'git webhook',
     'git deploys',
     'limits show',
+    'health show',
+    'health try',
     'mail list',
     'mail show',
     'mail save',

@@ -470,3 +470,23 @@ test('a QR code has two rows in a line, light around it, and says its colours wh
   assert.ok(lines.every((line) => /^[█▀ ▄]{2}/.test(line)))
   assert.ok(qrCode('x', pc.createColors(true)).startsWith('\x1b[40m\x1b[97m'))
 })
+
+test('against a stand-in: maintenance is switched on and off, and the other rules and what was set stay', async () => {
+  const kept = { enabled: false, message: 'Soon.', allowIps: ['10.0.0.0/8'] }
+  await using service = await standIn(rulesRoutes({ ...rules, maintenance: kept }))
+  const { url } = service
+  const on = await stq(['maintenance', 'on', 'shop', '--retry-after', '10m'], { url })
+  assert.equal(on.code, 0, on.stderr)
+  const sent = service.calls.find(({ method }) => method === 'PUT')
+  assert.deepEqual(sent?.body, {
+    ...rules,
+    maintenance: { ...kept, enabled: true, retryAfterSeconds: 600, page: true },
+  })
+  assert.equal(sent?.headers['if-match'], '"rules-4"')
+  assert.match(on.stdout, /Maintenance +503, again after 600 s, but for 10\.0\.0\.0\/8/)
+  const off = await stq(['maintenance', 'off', 'shop'], { url })
+  assert.equal(off.code, 0, off.stderr)
+  assert.deepEqual(service.calls.findLast(({ method }) => method === 'PUT')?.body, { ...rules, maintenance: kept })
+  const bad = await stq(['maintenance', 'on', 'shop', '--retry-after', 'soon'], { url })
+  assert.equal(bad.code, 2)
+})

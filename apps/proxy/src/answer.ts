@@ -54,6 +54,11 @@ export async function documentOf(error: ErrorResponse, accept: string | undefine
     const text = problemOf(error)
     return { text, headers: { 'content-type': 'application/problem+json', 'content-length': Buffer.byteLength(text) } }
   }
+  if (error.page !== undefined) {
+    const length = Buffer.byteLength(error.page)
+    const headers = { 'content-type': 'text/html; charset=utf-8', 'content-length': length, vary: 'accept' }
+    return { text: error.page, headers }
+  }
   // Loaded with the first page: a proxy whose projects all run never needs it.
   const { renderPage, pagePolicy } = await import('./pages.ts')
   const text = renderPage(error)

@@ -20,12 +20,15 @@ export interface ErrorResponse {
   readonly project?: RouteProject
   readonly logTail?: readonly string[]
   readonly dashboardUrl?: string
+  /** HTML of the project's own, sent as it is in place of our page. */
+  readonly page?: string
   /** One field that the page asks for. `next` is filled in where it is shown. */
   readonly form?: { readonly action: string; readonly label: string; readonly button: string; readonly next?: string }
 }
 
 export type ErrorCode =
   | `project_${PageName}`
+  | 'project_maintenance'
   | 'upstream_unreachable'
   | 'upstream_broken'
   | 'upstream_timeout'

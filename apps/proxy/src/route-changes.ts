@@ -1,4 +1,5 @@
-import { fail, fields, list, parseRoute, type Route, type RouteTable, refuseSharedHosts, text } from './route-table.ts'
+import { fail, fields, list, text } from './route-fields.ts'
+import { parseRoute, type Route, type RouteTable, refuseSharedHosts } from './route-table.ts'
 
 /**
  * How a table differs from the one before it, project by project. With a thousand projects the whole table is half a megabyte, and

@@ -1,3 +1,8 @@
+import { fail, fields, list, text, texts } from './route-fields.ts'
+import { parseMaintenance, type RouteMaintenance } from './route-maintenance.ts'
+
+export { RouteTableError } from './route-fields.ts'
+
 /**
  * What the control plane sends to the proxy: which host name leads where. Plain JSON; `generation` counts the control
  * plane's changes and is reported back by `status`.
@@ -57,6 +62,8 @@ export interface RouteRules {
   readonly requestHeaders?: readonly RouteHeader[]
   readonly responseHeaders?: readonly RouteHeader[]
   readonly cors?: RouteCors
+  /** Others than those that are let in get 503. */
+  readonly maintenance?: RouteMaintenance
 }
 
 export interface RouteRedirect {
@@ -142,11 +149,6 @@ export type PageName = (typeof pageNames)[number]
 
 export const emptyTable: RouteTable = { version: 1, generation: 0, routes: [] }
 
-/** Says where in the table the mistake is: `routes[3].target.port must be …`. */
-export class RouteTableError extends Error {
-  override readonly name = 'RouteTableError'
-}
-
 /** Checks everything before anything is used; throws RouteTableError at the first mistake. */
 export function parseRouteTable(input: unknown): RouteTable {
   const table = fields(input, 'table', ['version', 'generation', 'routes', 'trustedProxies', 'shareSuffix', 'signIn'])
@@ -189,7 +191,9 @@ function parseProject(input: unknown, at: string): RouteProject {
 }
 
 function parseRules(input: unknown, at: string): RouteRules {
-  const rules = fields(input, at, ['allow', 'password', 'redirects', 'requestHeaders', 'responseHeaders', 'cors'])
+  const rules = fields(input, at, [
+    ...['allow', 'password', 'redirects', 'requestHeaders', 'responseHeaders', 'cors', 'maintenance'],
+  ])
   return {
     ...(rules.allow !== undefined && { allow: texts(rules.allow, `${at}.allow`) }),
     ...(rules.password !== undefined && { password: parsePassword(rules.password, `${at}.password`) }),
@@ -205,6 +209,9 @@ function parseRules(input: unknown, at: string): RouteRules {
       responseHeaders: parseHeaders(rules.responseHeaders, `${at}.responseHeaders`),
     }),
     ...(rules.cors !== undefined && { cors: parseCors(rules.cors, `${at}.cors`) }),
+    ...(rules.maintenance !== undefined && {
+      maintenance: parseMaintenance(rules.maintenance, `${at}.maintenance`),
+    }),
   }
 }
 
@@ -374,27 +381,4 @@ export function refuseSharedHosts(routes: readonly Route[]): void {
       owners.set(host, route)
     }
   }
-}
-
-export function fields(input: unknown, at: string, known: readonly string[]): Record<string, unknown> {
-  if (input === null || typeof input !== 'object' || Array.isArray(input)) fail(at, 'must be an object')
-  const unknown = Object.keys(input).find((key) => !known.includes(key))
-  if (unknown !== undefined) fail(`${at}.${unknown}`, 'is not known to this proxy')
-  return input as Record<string, unknown>
-}
-
-export function list(input: unknown, at: string): readonly unknown[] {
-  return Array.isArray(input) ? input : fail(at, 'must be a list')
-}
-
-function texts(input: unknown, at: string): readonly string[] {
-  return list(input, at).map((one, index) => text(one, `${at}[${index}]`))
-}
-
-export function text(input: unknown, at: string): string {
-  return typeof input === 'string' ? input : fail(at, 'must be a text')
-}
-
-export function fail(at: string, what: string): never {
-  throw new RouteTableError(`${at} ${what}`)
 }

@@ -220,7 +220,69 @@ const rows: readonly Row[] = [
       assert.equal(headers['x-powered-by'], undefined)
     },
   },
-  // The order: addresses, CORS preflight, password, redirects, application.
+  {
+    name: 'maintenance, for a browser',
+    rules: {
+      maintenance: { retryAfter: 90, allow: ['10.0.0.0/8'], message: 'Back <b>soon</b>.' },
+      password,
+      redirects,
+    },
+    ask: { path: '/old', headers: { accept: 'text/html' } },
+    status: 503,
+    also: ({ headers, text }) => {
+      assert.equal(headers['retry-after'], '90')
+      assert.match(String(headers['content-type']), /^text\/html/)
+      assert.match(text, /Back &lt;b&gt;soon&lt;\/b&gt;\./)
+      assert.doesNotMatch(text, /http-equiv="refresh"/)
+    },
+  },
+  {
+    name: 'maintenance, for a program',
+    rules: { maintenance: { retryAfter: 90, allow: [], page: '<h1>Ours</h1>' } },
+    ask: { headers: { accept: 'application/json' } },
+    status: 503,
+    also: ({ headers, text }) => {
+      assert.equal(headers['retry-after'], '90')
+      const { code, retryable } = JSON.parse(text)
+      assert.deepEqual([code, retryable], ['project_maintenance', true])
+    },
+  },
+  {
+    name: 'maintenance with a page of the project’s own, sent as it is',
+    rules: { maintenance: { retryAfter: 1, allow: [], page: '<!doctype html><h1>Wir bauen um – ✓</h1>' } },
+    ask: { headers: { accept: 'text/html' } },
+    status: 503,
+    also: ({ headers, text }) => {
+      assert.equal(text, '<!doctype html><h1>Wir bauen um – ✓</h1>')
+      assert.equal(headers['content-length'], String(Buffer.byteLength(text)))
+      assert.equal(headers['content-security-policy'], undefined)
+    },
+  },
+  {
+    name: 'an address that sees the project during maintenance',
+    rules: { maintenance: { retryAfter: 1, allow: ['127.0.0.2'] } },
+    ask: { from: '127.0.0.2' },
+    status: 200,
+  },
+  {
+    name: 'a header that says an address that does',
+    rules: { maintenance: { retryAfter: 1, allow: ['10.0.0.0/8'] } },
+    ask: { headers: { 'x-forwarded-for': '10.1.2.3' } },
+    status: 503,
+  },
+  {
+    name: 'addresses before maintenance',
+    rules: { allow: ['10.0.0.0/8'], maintenance: { retryAfter: 1, allow: ['127.0.0.0/8'] } },
+    status: 403,
+  },
+  {
+    name: 'a preflight before maintenance',
+    rules: { cors, maintenance: { retryAfter: 1, allow: [] } },
+    ask: preflight,
+    status: 204,
+    httpOnly: true,
+  },
+  // The order: addresses, CORS preflight, maintenance, password, redirects, application.
   {
     name: 'addresses before everything',
     rules: everything,

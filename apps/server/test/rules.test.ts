@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Problem, ProxyRules } from '@stackquay/contract'
 import { passwordHolds } from '../src/access/passwords.ts'
@@ -167,4 +169,30 @@ test('rules are there after a restart, with the same ETag', async (t) => {
   const after = await again.ask<ProxyRules>('GET', path)
   assert.deepEqual(after.body, before.body)
   assert.equal(after.headers.etag, before.headers.etag)
+})
+
+test('maintenance is kept with its settings when it is off, checked as the other rules, and recorded without its page', async (t) => {
+  const app = await openTestApp(t)
+  const id = await shop(app)
+  const row = (await app.store.projects.find(id))!
+  await mkdir(row.path, { recursive: true })
+  await chmod(row.path, 0o755)
+  await writeFile(join(row.path, 'maintenance.html'), '<h1>a walrus in the bath</h1>')
+  const on = await put(app, {
+    maintenance: { enabled: true, allowIps: ['10.0.0.0/8', '10.0.0.0/8'], message: ' Soon. ' },
+  })
+  assert.deepEqual(on.body.maintenance, { enabled: true, allowIps: ['10.0.0.0/8'], message: 'Soon.' })
+  assert.equal((await app.store.network.rules(id))!.rules.maintenance?.html, '<h1>a walrus in the bath</h1>')
+  const told = [await app.store.audit.list({ limit: 100 }), await app.store.events.after(0, 1000), on.body]
+  assert.doesNotMatch(JSON.stringify(told), /walrus/)
+  const off = await put(app, { maintenance: { ...on.body.maintenance, enabled: false } })
+  assert.deepEqual(off.body.maintenance, { enabled: false, allowIps: ['10.0.0.0/8'], message: 'Soon.' })
+  const bad = await put(app, { maintenance: { enabled: true, allowIps: ['10.0.0.1', 'here'], retryAfterSeconds: 0 } })
+  assert.equal(bad.status, 422)
+  const wrong = await put(app, { maintenance: { enabled: true, allowIps: ['10.0.0.1', 'here'] } })
+  assert.deepEqual(
+    wrong.body.errors?.map(({ pointer }) => pointer),
+    ['/maintenance/allowIps/1'],
+  )
+  assert.equal((await put(app, {})).body.maintenance, undefined)
 })

@@ -6,6 +6,7 @@ import { type BrowserSearch, readBrowserSearch } from './lib/browser-search.ts'
 import { readEnterSearch } from './lib/enter.ts'
 import { type FilesSearch, readFilesSearch } from './lib/files.ts'
 import { type LogSearch, readLogSearch } from './lib/log-query.ts'
+import { type AllLogsSearch, readAllLogsSearch } from './lib/log-search.ts'
 import { type NetworkSearch, readNetworkSearch } from './lib/network-search.ts'
 import { NotFoundPage } from './pages/not-found-page.tsx'
 import { RouteError } from './pages/route-error.tsx'
@@ -205,6 +206,12 @@ const operation = createRoute({
   path: '/operations/$operation',
   component: lazyRouteComponent(() => import('./pages/operation-page.tsx'), 'OperationPage'),
 })
+const allLogs = createRoute({
+  getParentRoute: () => app,
+  path: '/logs',
+  validateSearch: (search): AllLogsSearch => readAllLogsSearch(search),
+  component: lazyRouteComponent(() => import('./pages/all-logs-page.tsx'), 'AllLogsPage'),
+})
 const activity = createRoute({
   getParentRoute: () => app,
   path: '/activity',
@@ -314,6 +321,7 @@ export const router = createRouter({
       ]),
       operation,
       activity,
+      allLogs,
       tokens,
       sessions,
       sshKeys,

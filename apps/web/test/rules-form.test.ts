@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations, type ProxyRules } from '@stackquay/contract'
-import { bodyOf, emptyCors, formStateOf, moved, stepsOn } from '../src/lib/rules-form.ts'
+import { bodyOf, emptyCors, emptyMaintenance, formStateOf, moved, stepsOn } from '../src/lib/rules-form.ts'
 
 const rules: ProxyRules = {
   signIn: false,
@@ -72,4 +72,14 @@ test('an entry moves by one place and not over the ends', () => {
 test('the steps in use are those that the rules switch on', () => {
   assert.deepEqual(stepsOn(formStateOf(none)), [])
   assert.deepEqual(stepsOn(formStateOf(rules)), ['addresses', 'preflight', 'password', 'redirects'])
+})
+
+test('maintenance goes to the form and back, and what is empty is left out', () => {
+  const maintenance = { enabled: true, retryAfterSeconds: 90, allowIps: ['10.0.0.0/8'], message: 'Soon.', page: false }
+  assert.deepEqual(bodyOf(formStateOf({ ...none, maintenance })).maintenance, maintenance)
+  assert.deepEqual(bodyOf({ ...formStateOf(none), maintenance: { ...emptyMaintenance, enabled: true } }).maintenance, {
+    enabled: true,
+  })
+  assert.ok(stepsOn(formStateOf({ ...none, maintenance })).includes('maintenance'))
+  assert.ok(!stepsOn(formStateOf({ ...none, maintenance: { enabled: false } })).includes('maintenance'))
 })

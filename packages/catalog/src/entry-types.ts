@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { BackupMethod } from './backup-method.ts'
 import type { DatabaseConnection, ServiceConnection } from './connection.ts'
 import type { DumpMethod } from './dump-method.ts'
+import type { HealthCheckInput } from './health-check-input.ts'
 import type { PointInTimeMethod } from './point-in-time-method.ts'
 import type { ProgramPresets } from './program-preset.ts'
 import type { UpgradeMethod } from './upgrade-method.ts'
@@ -340,7 +341,7 @@ export interface RuntimeInput {
   readonly dependsOn: readonly string[]
   /** Absolute path of a built-in program that workloads may run with Node: `static-server`. */
   ourProgram(name: string): { readonly node: string; readonly file: string }
-  readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
+  readonly healthCheck: HealthCheckInput | null
 }
 
 export interface ProjectFacts {

@@ -85,7 +85,10 @@ function health(input: RuntimeInput): WorkloadSpec['health'] {
   if (check === null) {
     return { kind: 'tcp', port: 'http', timeoutSeconds: input.settings.mode === 'development' ? 120 : 60 }
   }
-  return { kind: 'http', port: 'http', path: check.path, status: [200, 399], timeoutSeconds: check.timeoutSeconds }
+  const { path, timeoutSeconds, statuses = [[200, 399]], ...more } = check
+  const [status = [200, 399], ...others] = statuses
+  const moreStatuses = others.length === 0 ? {} : { moreStatuses: others }
+  return { kind: 'http', port: 'http', path, status, ...moreStatuses, timeoutSeconds, ...more }
 }
 
 /**

@@ -3,6 +3,7 @@ import type { FieldError, ProjectPatch } from '@stackquay/contract'
 import { mergeBranches } from './branches.ts'
 import { chooseLine, type OfferedLine } from './choose-line.ts'
 import { type Fields, isObject, withoutUndefined } from './fields.ts'
+import { mergeHealthCheck } from './health-check.ts'
 import { mergeHooks } from './hooks.ts'
 import { type Earlier, mergeDatabases, noneEarlier } from './merge-databases.ts'
 import { mergeLimits } from './merge-limits.ts'
@@ -82,7 +83,7 @@ export function mergeProject(
     ...(services.addons === undefined ? {} : { addons: services.addons }),
     databases: databases.databases,
     env: mergeEnv(spec, env),
-    healthCheck: mergeHealthCheck(spec, patch, errors),
+    healthCheck: mergeHealthCheck(spec.healthCheck, patch.healthCheck, errors),
   }
   const limited: ProjectSpec = { ...changed, limits: mergeLimits(changed, patch, errors) }
   const next = mergeHooks(mergePull(limited, patch, errors), patch, errors)
@@ -164,17 +165,6 @@ function mergeEnv(spec: ProjectSpec, patch: EnvPatch): ProjectSpec['env'] {
     else env.set(name, variable)
   }
   return Object.fromEntries(env)
-}
-
-function mergeHealthCheck(spec: ProjectSpec, patch: ProjectPatch, errors: FieldError[]): ProjectSpec['healthCheck'] {
-  if (patch.healthCheck === undefined) return spec.healthCheck
-  if (patch.healthCheck === null) return null
-  const path = patch.healthCheck.path ?? spec.healthCheck?.path
-  if (path === undefined) {
-    errors.push({ pointer: '/healthCheck/path', code: 'required', detail: 'A health check needs a path, such as "/".' })
-    return spec.healthCheck
-  }
-  return { path, timeoutSeconds: patch.healthCheck.timeoutSeconds ?? spec.healthCheck?.timeoutSeconds ?? 60 }
 }
 
 /** Whether two specifications are the same wish, whatever the order of their keys. */

@@ -1,6 +1,7 @@
 import { runtimeTypes, serviceTypes } from '@stackquay/catalog'
 import type { ProjectPatch } from '@stackquay/contract'
 import { defaultBranches } from './branches.ts'
+import { healthCheckOfFile } from './health-check.ts'
 import type { LimitsSpec, ProjectSpec } from './spec.ts'
 
 /**
@@ -28,7 +29,9 @@ export function pruneOf(spec: ProjectSpec, patch: ProjectPatch): ProjectPatch {
     ...(spec.hooks === undefined ? {} : { hooks: ofFile(spec.hooks, patch.hooks) }),
     ...(spec.workers === undefined ? {} : { workers: ofFile(spec.workers, patch.workers) }),
     ...(spec.cron === undefined ? {} : { cron: ofFile(spec.cron, patch.cron) }),
-    ...(patch.healthCheck === undefined && spec.healthCheck !== null ? { healthCheck: null } : {}),
+    ...(spec.healthCheck === null
+      ? {}
+      : { healthCheck: patch.healthCheck == null ? null : healthCheckOfFile(patch.healthCheck, spec.healthCheck) }),
     ...(spec.sleep === undefined ? {} : { sleep: sleepOfFile(patch.sleep) }),
     ...(spec.branches === undefined
       ? {}

@@ -1,5 +1,6 @@
 import type { ChosenToolchain, RuntimeInput, RuntimeType, Settings, WorkloadSpec } from '@stackquay/catalog'
 import { homeOf, inContainer, listenInside, sourceContainer, withLimits } from './containers.ts'
+import { statusRanges } from './health-check.ts'
 import type { Connections } from './resolve-connections.ts'
 import type { ResolveFacts } from './resolve-facts.ts'
 import type { ResolvedPart } from './resolve-parts.ts'
@@ -68,6 +69,13 @@ export function runtimeInput(
     env: connections.variablesOf(kind.name),
     dependsOn,
     ourProgram: (name) => builtInProgram(kind.image, name, facts),
-    healthCheck: spec.healthCheck,
+    healthCheck: checkOf(spec.healthCheck),
   }
+}
+
+function checkOf(check: ProjectSpec['healthCheck']): RuntimeInput['healthCheck'] {
+  if (check === null) return null
+  const { status, ...same } = check
+  const statuses = status === undefined ? null : statusRanges(status)
+  return { ...same, ...(statuses === null ? {} : { statuses }) }
 }

@@ -1,6 +1,7 @@
 import type { AddonDefinition, ServiceFields, Settings } from '@stackquay/catalog'
 import type { Hooks, OverlapPolicy, PullSource } from '@stackquay/contract'
 import type { BranchesSpec } from './branches.ts'
+import type { HealthCheckSpec } from './health-check.ts'
 import type { SleepSpec } from './sleep.ts'
 
 /** What a person wants of a project: the only thing PATCH changes. Complete: defaults are settled when they are written. */
@@ -13,7 +14,7 @@ export interface ProjectSpec {
   readonly addons?: Readonly<Record<string, AddonDefinition>>
   readonly databases: Readonly<Record<string, DatabaseSpec>>
   readonly env: Readonly<Record<string, EnvVariable>>
-  readonly healthCheck: { readonly path: string; readonly timeoutSeconds: number } | null
+  readonly healthCheck: HealthCheckSpec | null
   readonly limits: LimitsSpec | null
   /** When it sleeps. Absent: never by itself. */
   readonly sleep?: SleepSpec

@@ -147,7 +147,13 @@ export type HealthCheck =
       readonly path: string
       /** Lowest and highest status that count as healthy. */
       readonly status: readonly [number, number]
+      /** Others that do, too. */
+      readonly moreStatuses?: readonly (readonly [number, number])[]
       readonly timeoutSeconds: number
+      /** Between checks when all is well; absent: 15. */
+      readonly intervalSeconds?: number
+      /** Failed checks in a row after which what was healthy is unhealthy; absent: 3. */
+      readonly failures?: number
     }
 
 export interface RestartPolicy {

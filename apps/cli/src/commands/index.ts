@@ -80,7 +80,7 @@ export const commandEntries: readonly CommandEntry[] = [
     'list builds of its images, or go back to one',
     () => import('./images.ts'),
   ),
-  entry('Run', 'logs', '[project]', 'read or follow its logs', () => import('./logs.ts')),
+  entry('Run', 'logs', '[project]', 'read, follow or count its logs, or search all of them', () => import('./logs.ts')),
   entry('Run', 'stats', '[project]', 'show what its workloads used over time', () => import('./stats.ts')),
   entry(
     'Run',
@@ -174,6 +174,7 @@ export const commandEntries: readonly CommandEntry[] = [
     () => import('./rollback.ts'),
   ),
   entry('Inside a project', 'limits', '', 'show and change what its workloads may use', () => import('./limits.ts')),
+  entry('Inside a project', 'health', '', 'show, set and try the check of its health', () => import('./health.ts')),
   entry('Inside a project', 'mail', '', 'read the mails that a project sent', () => import('./mail.ts')),
   entry(
     'Inside a project',
@@ -184,6 +185,13 @@ export const commandEntries: readonly CommandEntry[] = [
   ),
   entry('Network', 'domain', '', 'list, add and remove host names of a project', () => import('./domain.ts')),
   entry('Network', 'rules', '', 'show and change the rules in front of a project', () => import('./rules.ts')),
+  entry(
+    'Network',
+    'maintenance',
+    '',
+    'answer 503 in the place of a project, and show it again',
+    () => import('./maintenance.ts'),
+  ),
   entry('Network', 'share', '[project]', 'show a project to others for a while', () => import('./share.ts')),
   entry('Network', 'traffic', '[project]', 'show how many requests a project has', () => import('./traffic.ts')),
   entry('Network', 'access-log', '[project]', 'list requests to a project', () => import('./access-log.ts')),

@@ -19,6 +19,8 @@ import { whole, writeWholeFile } from '../output/whole-file.ts'
 import { writeAll } from '../output/write-all.ts'
 import { writeBytes } from '../output/write-bytes.ts'
 import { streamingClient } from '../streaming-client.ts'
+import { searchLogs } from './logs/search.ts'
+import { type StatsQuery, showStats } from './logs/stats.ts'
 
 interface LogFlags {
   readonly follow?: boolean
@@ -30,6 +32,8 @@ interface LogFlags {
   readonly regex?: boolean
   readonly level?: (typeof levels)[number]
   readonly output?: string
+  readonly stats?: boolean
+  readonly all?: boolean
   readonly timestamps?: boolean
   readonly prefix?: boolean
 }
@@ -53,6 +57,8 @@ export const define: Define = (command, context) =>
       '-o, --output <file>',
       'write all kept lines that fit to a file, readable for you alone; "-" is standard output',
     )
+    .option('--all', 'search the logs of all projects for --grep, newest first')
+    .option('--stats', 'show how many lines of each level there were, and the most frequent errors (default: of 24h)')
     .option('-t, --timestamps', 'show when each line was written')
     .option('--no-prefix', 'leave out the workload’s name')
     .addHelpText('after', '\nWith --json each line is a JSON object of its own, also in the file of --output.')
@@ -62,6 +68,8 @@ async function run(context: Context, named: string | undefined, flags: LogFlags)
   const tail = flags.tail === undefined ? undefined : wholeNumber(flags.tail, '--tail', 1, most)
   const filters = filtersOf(context, flags)
   refuseContradictions(flags)
+  if (flags.all === true) return searchAll(context, named, filters, tail ?? 50)
+  if (flags.stats === true) return showStats(context, await projectRef(context, named), statsQuery(filters))
   const client = flags.follow === true ? await streamingClient(context) : await context.client()
   const id = await projectRef(context, named)
   if (flags.output !== undefined) return download(context, id, filters, flags.output)
@@ -74,6 +82,19 @@ async function run(context: Context, named: string | undefined, flags: LogFlags)
   await print(items)
   if (tail === undefined && items.length === most)
     context.note(`These are the newest ${most} lines; there may be older ones. All of them: --output <file>`)
+}
+
+function searchAll(context: Context, named: string | undefined, filters: Filters, most: number): Promise<void> {
+  const { workload, q, ...query } = filters
+  if (q === undefined || workload !== undefined)
+    throw usageError('--all searches for --grep, in all workloads.', 'An example: stq logs --all --grep timeout')
+  return searchLogs(context, { ...query, q, projects: named }, most)
+}
+
+function statsQuery({ workload, since, until, q, level }: Filters): StatsQuery {
+  if (q !== undefined || level !== undefined)
+    throw usageError('--stats counts all lines; it goes without a filter of text or level.')
+  return { workload, since, until }
 }
 
 type Print = (lines: readonly LogLine[]) => void | Promise<void>
@@ -97,7 +118,11 @@ function moment({ world }: Context, text: string | undefined): string | undefine
   return found
 }
 
-function refuseContradictions({ follow, until, output, tail }: LogFlags): void {
+function refuseContradictions({ follow, until, output, tail, stats, all }: LogFlags): void {
+  if (all === true && (follow === true || output !== undefined || stats === true))
+    throw usageError('--all goes with none of --follow, --output and --stats.')
+  if (stats === true && (follow === true || output !== undefined || tail !== undefined))
+    throw usageError('--stats goes with none of --follow, --output and --tail.')
   if (follow === true && until !== undefined) throw usageError('--follow goes on, and --until ends: choose one.')
   if (output !== undefined && (follow === true || tail !== undefined))
     throw usageError('--output writes all lines that are kept; it goes with neither --follow nor --tail.')

@@ -9,6 +9,7 @@ export function rulesText(rules: ProxyRules, style: Style): string {
     ...each('Sign-in', rules.signIn === true ? ['people who may read the project'] : []),
     ...each('Addresses', rules.allowIps),
     ...each('CORS', rules.cors === null ? [] : corsLines(rules.cors)),
+    ...each('Maintenance', rules.maintenance?.enabled === true ? [maintenanceText(rules.maintenance)] : []),
     ...each('Password', rules.basicAuth === null ? [] : [rules.basicAuth.username]),
     ...each(
       'Redirects',
@@ -29,6 +30,11 @@ function corsLines(cors: NonNullable<ProxyRules['cors']>): readonly string[] {
     ...(cors.credentials ? ['with credentials'] : []),
     `remembered for ${cors.maxAgeSeconds} s`,
   ]
+}
+
+function maintenanceText({ allowIps = [], retryAfterSeconds = 600 }: NonNullable<ProxyRules['maintenance']>): string {
+  const but = allowIps.length === 0 ? '' : `, but for ${allowIps.join(', ')}`
+  return `503, again after ${retryAfterSeconds} s${but}`
 }
 
 function headerText({ name, value }: ProxyRules['requestHeaders'][number]): string {

@@ -2,6 +2,7 @@ import { type AddressSet, addressSet } from '../address-set.ts'
 import type { Route, RouteHeader, RoutePass } from '../route-table.ts'
 import { corsGate } from './cors.ts'
 import { forbiddenError } from './gate-errors.ts'
+import { maintenanceGate } from './maintenance.ts'
 import { passwordGate } from './password.ts'
 import { mayRedirect, placesOf, redirectGate } from './redirects.ts'
 import { errorAnswer, type GateAnswer, type Rule, type Ruled, type Visit } from './rule.ts'
@@ -24,7 +25,7 @@ export type Decision =
     }
   | { readonly pass: false; readonly by: RuleName; readonly answer: GateAnswer }
 
-export type RuleName = 'share' | 'sign-in' | 'addresses' | 'cors' | 'password' | 'redirects'
+export type RuleName = 'share' | 'sign-in' | 'addresses' | 'cors' | 'maintenance' | 'password' | 'redirects'
 
 /** Made with the gate, so that a request need not put it together again. */
 export interface HeaderChanges {
@@ -61,6 +62,7 @@ class RouteGate implements Gate {
   readonly signIn: SignInGate | null
   readonly addresses: AddressSet | null
   readonly cors: ReturnType<typeof corsGate> | null
+  readonly maintenance: Rule | null
   readonly password: Rule | null
   readonly redirects: Rule | null
   /** See `mayRedirect`. */
@@ -69,11 +71,12 @@ class RouteGate implements Gate {
   readonly #response: ResponseChanges | null
 
   constructor({ rules = {}, share, signIn, project }: Route) {
-    const { allow = [], cors, password, redirects = [], requestHeaders = [], responseHeaders = [] } = rules
+    const { allow = [], cors, maintenance, password, redirects = [], requestHeaders = [], responseHeaders = [] } = rules
     this.share = share === undefined ? null : shareGate(share, project)
     this.signIn = signIn === undefined ? null : signInGate(signIn, cors?.origins)
     this.addresses = allow.length === 0 ? null : addressSet(allow)
     this.cors = cors === undefined ? null : corsGate(cors)
+    this.maintenance = maintenance === undefined ? null : maintenanceGate(maintenance, project)
     this.password = password === undefined ? null : passwordGate(password, project)
     this.redirects = redirects.length === 0 ? null : redirectGate(redirects)
     this.redirectsAt = placesOf(redirects)
@@ -130,7 +133,7 @@ class RouteGate implements Gate {
 }
 
 /**
- * The order is part of the promise: share, sign-in (whoever may not come in learns of no other rule), addresses, CORS preflight, password, redirects, application. What a rule answers,
+ * The order is part of the promise: share, sign-in (whoever may not come in learns of no other rule), addresses, CORS preflight, maintenance, password, redirects, application. What a rule answers,
  * later ones never see; the headers of the answer, CORS among them, are changed only where the application answered.
  */
 const order: readonly { readonly by: RuleName; readonly check: (gate: RouteGate, visit: Visit) => Ruled }[] = [
@@ -142,6 +145,10 @@ const order: readonly { readonly by: RuleName; readonly check: (gate: RouteGate,
       addresses === null || (client !== null && addresses.has(client)) ? null : errorAnswer(forbiddenError),
   },
   { by: 'cors', check: ({ cors }, visit) => (cors === null ? null : cors.preflight.check(visit)) },
+  {
+    by: 'maintenance',
+    check: ({ maintenance }, visit) => (maintenance === null ? null : maintenance.check(visit)),
+  },
   { by: 'password', check: ({ password }, visit) => (password === null ? null : password.check(visit)) },
   {
     by: 'redirects',

@@ -4,21 +4,24 @@ import type { ProjectRow, RulesRow, Store, StoredRules } from '@stackquay/store'
 import { hashPassword } from '../access/passwords.ts'
 import type { Handlers } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
+import type { FilesOf } from '../projects/files-of.ts'
 import type { Model } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
 import { changed } from './domain-handlers.ts'
+import { maintenanceView, withPage } from './maintenance-page.ts'
 
 export interface RulesDeps {
   readonly store: Store
   readonly model: Model
   readonly resolver: Resolver
   readonly network: Network
+  readonly filesOf: FilesOf
   published(project: string): Promise<void>
 }
 
 /** Rules in front of a project. PUT replaces all of them; the password is taken as its hash and never answered. */
 export function rulesHandlers(deps: RulesDeps): Pick<Handlers, 'getProxyRules' | 'putProxyRules'> {
-  const { store, model, resolver, network, published } = deps
+  const { store, model, resolver, network, filesOf, published } = deps
 
   const find = async (idOrSlug: string): Promise<ProjectRow> => {
     const row = await store.projects.find(idOrSlug)
@@ -42,6 +45,7 @@ export function rulesHandlers(deps: RulesDeps): Pick<Handlers, 'getProxyRules' |
           checked.errors.length === 1 && first ? first.detail : `${checked.errors.length} fields are not valid.`
         throw new ProblemError('validation_failed', detail, { errors: checked.errors })
       }
+      const maintenance = await withPage(checked.rules.maintenance, row, filesOf)
       // Slow on purpose, so outside the transaction.
       const passwordHash = basicAuth?.password === undefined ? null : await hashPassword(basicAuth.password)
       const stored = await store.transaction(async (tx) => {
@@ -49,7 +53,11 @@ export function rulesHandlers(deps: RulesDeps): Pick<Handlers, 'getProxyRules' |
         if (context.ifMatch !== null && context.ifMatch !== '*' && context.ifMatch !== etagOf(before)) {
           throw new ProblemError('precondition_failed', 'The rules were changed since they were read.')
         }
-        const rules: StoredRules = { ...checked.rules, basicAuth: basicAuthOf(basicAuth, passwordHash, before) }
+        const rules: StoredRules = {
+          ...checked.rules,
+          basicAuth: basicAuthOf(basicAuth, passwordHash, before),
+          ...(maintenance === undefined ? {} : { maintenance }),
+        }
         const after = await tx.network.putRules(row.id, rules)
         await tx.audit.append(
           context.audit({
@@ -99,9 +107,13 @@ function basicAuthOf(
 }
 
 /** A new password shows as one, without its text. */
-function shown({ basicAuth, ...rules }: StoredRules, newPassword: boolean) {
+function shown({ basicAuth, maintenance, ...rules }: StoredRules, newPassword: boolean) {
   const password = newPassword ? { password: '[secret]' } : {}
-  return { ...rules, basicAuth: basicAuth === null ? null : { username: basicAuth.username, ...password } }
+  return {
+    ...rules,
+    ...maintenanceView(maintenance),
+    basicAuth: basicAuth === null ? null : { username: basicAuth.username, ...password },
+  }
 }
 
 function answer(row: RulesRow | null) {
@@ -124,7 +136,7 @@ const noRules: ProxyRules = {
 
 function rulesView(row: RulesRow | null): ProxyRules {
   if (row === null) return noRules
-  const { signIn = false, allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors } = row.rules
+  const { signIn = false, allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors, maintenance } = row.rules
   return {
     signIn,
     allowIps,
@@ -133,5 +145,6 @@ function rulesView(row: RulesRow | null): ProxyRules {
     requestHeaders,
     responseHeaders,
     cors,
+    ...maintenanceView(maintenance),
   }
 }

@@ -25,10 +25,12 @@ import { seedsOfStart } from '../dumps/seed-files.ts'
 import { fileReadHandlers } from '../files/read-handlers.ts'
 import { fileWriteHandlers } from '../files/write-handlers.ts'
 import { gitHandlers } from '../git/handlers.ts'
+import { healthCheckHandlers } from '../health-checks/handlers.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
+import { logStatsHandlers } from '../logs/log-stats-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
 import { metricsHandlers } from '../metrics/handlers.ts'
 import type { MetricsKeeper } from '../metrics/keeper.ts'
@@ -230,7 +232,12 @@ function observingHandlers(
   const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
   const { watchProjectStats, ...stats } = statsHandlers({ store, engine, accounts: instance.isolation.accounts })
   const history = metricsHandlers({ store, model, backups: backups.known, metrics, home, version, now })
-  return { handlers: { ...logs, ...stats, ...history }, streams: { watchProjectLogs, watchProjectStats } }
+  const health = healthCheckHandlers({ store, engine, model })
+  const counts = logStatsHandlers({ store, engine, model, workers, now })
+  return {
+    handlers: { ...logs, ...counts, ...stats, ...history, ...health },
+    streams: { watchProjectLogs, watchProjectStats },
+  }
 }
 
 /** How projects are reached. */
@@ -240,7 +247,7 @@ function addressHandlers({ instance, resolving, projects, sharing }: HandlersDep
   const { model, network, published, keeper, passes } = projects
   return {
     ...domainHandlers({ store, model, resolver, network, config, published }),
-    ...rulesHandlers({ store, model, resolver, network, published }),
+    ...rulesHandlers({ store, model, resolver, network, published, filesOf: resolving.filesOf }),
     ...shareHandlers({ store, model, ...sharing, proxy: controlOf(keeper) }),
     ...servicePageHandlers({
       store,

@@ -1,7 +1,7 @@
 import { openSettings } from '@stackquay/archive'
 import { AddonDefinition, addonFaults, databaseTypes, runtimeTypes } from '@stackquay/catalog'
 import { BranchesSettings, Hooks, ProblemError } from '@stackquay/contract'
-import { isSecretOfCopy, type ProjectSpec, serviceTypesOf, sleepFaults } from '@stackquay/domain'
+import { isSecretOfCopy, type ProjectSpec, serviceTypesOf, sleepFaults, statusRanges } from '@stackquay/domain'
 import {
   type KeptData,
   type ProjectRow,
@@ -90,7 +90,18 @@ const Settings = z.object({
     addons: z.record(z.string(), AddonDefinition).optional(),
     databases: z.record(z.string(), z.looseObject({ type: z.string(), version: z.string(), exposePort: z.boolean() })),
     env: z.record(z.string(), z.looseObject({ secret: z.boolean() })),
-    healthCheck: z.object({ path: z.string(), timeoutSeconds: z.number() }).nullable(),
+    healthCheck: z
+      .object({
+        path: z.string(),
+        timeoutSeconds: z.number(),
+        status: z
+          .string()
+          .refine((status) => statusRanges(status) !== null, 'names no statuses')
+          .optional(),
+        intervalSeconds: z.number().min(5).max(3600).optional(),
+        failures: z.int().min(1).max(20).optional(),
+      })
+      .nullable(),
     limits: Fields.nullable(),
     sleep: z
       .object({ after: z.string().nullable(), hours: z.string().nullable(), timezone: z.string() })

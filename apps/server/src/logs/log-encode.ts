@@ -1,6 +1,6 @@
+import { allLevels, levelOf } from '@stackquay/domain/log-level'
 import type { LogColumns, Printed } from '@stackquay/engine-api'
 import type { ChunkWriter } from './log-chunks.ts'
-import { allLevels, levelOf } from './log-level.ts'
 import { type LevelSigns, levelSigns } from './log-level-signs.ts'
 
 /*

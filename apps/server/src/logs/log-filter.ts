@@ -1,6 +1,6 @@
 import type { LogLine } from '@stackquay/contract'
+import { isAtLeast, levelOf } from '@stackquay/domain/log-level'
 import type { LogLine as EngineLine } from '@stackquay/engine-api'
-import { isAtLeast, levelOf } from './log-level.ts'
 import type { Match } from './log-match.ts'
 
 export interface LogQuery {

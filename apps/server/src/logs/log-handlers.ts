@@ -82,7 +82,7 @@ export function logHandlers({
   }
 }
 
-function workloadNames(store: LogDeps['store'], model: LogDeps['model']) {
+export function workloadNames(store: LogDeps['store'], model: LogDeps['model']) {
   const namesOf = async (project: string): Promise<readonly string[]> => {
     const known = model.find(project) ?? ((await store.projects.find(project)) && (await model.renew(project)))
     if (known === null) throw new ProblemError('not_found', 'The project was deleted.')

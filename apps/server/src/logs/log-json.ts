@@ -1,7 +1,7 @@
 import type { LogLine } from '@stackquay/contract'
+import { levelOf } from '@stackquay/domain/log-level'
 import type { LogLine as EngineLine } from '@stackquay/engine-api'
 import type { Around } from './log-encode.ts'
-import { levelOf } from './log-level.ts'
 import { type LogPosition, writePosition } from './log-position.ts'
 
 /** Gives lines their positions in all logs together, so that a reader can go on after any of them. */

@@ -1,4 +1,4 @@
-import { near } from './log-level.ts'
+import { near } from '@stackquay/domain/log-level'
 
 /*
  * Most lines tell no level, and looking at each of millions to find that out would take longer than all else. So the whole

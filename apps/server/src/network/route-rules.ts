@@ -4,7 +4,7 @@ import type { StoredRules } from '@stackquay/store'
 /** The rules as the proxy takes them: what is off is absent. Undefined when nothing is on. */
 export function routeRules(rules: StoredRules | undefined): RouteRules | undefined {
   if (rules === undefined) return undefined
-  const { allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors } = rules
+  const { allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors, maintenance } = rules
   const made: RouteRules = {
     ...(allowIps.length > 0 && { allow: allowIps }),
     ...(basicAuth !== null && { password: { username: basicAuth.username, hash: basicAuth.passwordHash } }),
@@ -14,6 +14,19 @@ export function routeRules(rules: StoredRules | undefined): RouteRules | undefin
     ...(requestHeaders.length > 0 && { requestHeaders }),
     ...(responseHeaders.length > 0 && { responseHeaders }),
     ...(cors !== null && { cors }),
+    ...(maintenance?.enabled === true && { maintenance: routeMaintenance(maintenance) }),
   }
   return Object.keys(made).length === 0 ? undefined : made
 }
+
+function routeMaintenance({ retryAfterSeconds, allowIps, message, html }: NonNullable<StoredRules['maintenance']>) {
+  return {
+    retryAfter: retryAfterSeconds ?? retryAfterDefault,
+    allow: allowIps ?? [],
+    ...(message !== undefined && { message }),
+    ...(html !== undefined && { page: html }),
+  }
+}
+
+/** Seconds. */
+const retryAfterDefault = 600

@@ -101,10 +101,7 @@ function fields({ row, engine, limitsUnavailable, urls, operation, leases }: Pro
     domains: [],
     limits: limitsView(spec.limits),
     limitsUnavailable,
-    healthCheck:
-      spec.healthCheck === null
-        ? null
-        : { path: spec.healthCheck.path, timeoutSeconds: spec.healthCheck.timeoutSeconds },
+    healthCheck: spec.healthCheck === null ? null : { ...spec.healthCheck },
     sleep: spec.sleep === undefined ? null : { ...spec.sleep },
     template: source?.kind === 'template' ? source.template : null,
     git: source?.kind === 'git' ? { url: source.url, branch: source.branch } : null,

@@ -17,6 +17,7 @@ export function createWorkers(): Workers {
     match: createThreadPool({ threads: 2, memoryMb: 128, maxWaiting: 200 }),
     addon: createThreadPool({ threads: 1, memoryMb: 128, maxWaiting: 20 }),
     json: createThreadPool({ threads: 1, memoryMb: 256, maxWaiting: 50 }),
+    logCounts: createThreadPool({ threads: 1, memoryMb: 192, maxWaiting: 50 }),
     manifest: createThreadPool({ threads: 2, memoryMb: 128, maxWaiting: 50 }),
     // Reports may have 64 MB.
     results: createThreadPool({ threads: 2, memoryMb: 512, maxWaiting: 500 }),

@@ -13,6 +13,17 @@ export interface RulesFormState {
   readonly requestHeaders: readonly HeaderRow[]
   readonly responseHeaders: readonly HeaderRow[]
   readonly cors: CorsFormState | null
+  /** Null: it was never set. */
+  readonly maintenance: MaintenanceFormState | null
+}
+export interface MaintenanceFormState {
+  readonly enabled: boolean
+  /** Minutes; empty: the default. */
+  readonly retryAfter: string
+  /** One a line. */
+  readonly allowIps: string
+  readonly message: string
+  readonly page: boolean
 }
 export interface RedirectRow {
   readonly key: string
@@ -43,7 +54,7 @@ export interface CorsFormState {
 export const redirectStatuses = [308, 307, 301, 302] as const satisfies readonly Redirect['status'][]
 
 export function formStateOf(rules: ProxyRules): RulesFormState {
-  const { signIn, allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors } = rules
+  const { signIn, allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors, maintenance } = rules
   return {
     signIn,
     allowIps: allowIps.join('\n'),
@@ -68,12 +79,13 @@ export function formStateOf(rules: ProxyRules): RulesFormState {
             credentials: cors.credentials,
             maxAgeSeconds: String(cors.maxAgeSeconds),
           },
+    maintenance: maintenance === undefined ? null : maintenanceForm(maintenance),
   }
 }
 
 /** What PUT takes. Every row stays in its place, so that a pointer of the answer names its field. */
 export function bodyOf(form: RulesFormState): RulesBody {
-  const { basicAuth, cors } = form
+  const { basicAuth, cors, maintenance } = form
   return {
     signIn: form.signIn,
     allowIps: addressesOf(form),
@@ -104,11 +116,43 @@ export function bodyOf(form: RulesFormState): RulesBody {
             credentials: cors.credentials,
             maxAgeSeconds: Number(cors.maxAgeSeconds),
           },
+    ...(maintenance === null ? {} : { maintenance: maintenanceOf(maintenance) }),
   }
 }
 
 export function addressesOf({ allowIps }: RulesFormState): string[] {
   return linesOf(allowIps)
+}
+
+type Maintenance = NonNullable<ProxyRules['maintenance']>
+
+function maintenanceForm({ enabled, retryAfterSeconds, allowIps, message, page }: Maintenance): MaintenanceFormState {
+  return {
+    enabled,
+    retryAfter: retryAfterSeconds === undefined ? '' : String(retryAfterSeconds / 60),
+    allowIps: (allowIps ?? []).join('\n'),
+    message: message ?? '',
+    page: page ?? true,
+  }
+}
+
+function maintenanceOf({ enabled, retryAfter, allowIps, message, page }: MaintenanceFormState): Maintenance {
+  const addresses = linesOf(allowIps)
+  return {
+    enabled,
+    ...(retryAfter.trim() === '' ? {} : { retryAfterSeconds: Math.round(Number(retryAfter) * 60) }),
+    ...(addresses.length === 0 ? {} : { allowIps: addresses }),
+    ...(message.trim() === '' ? {} : { message: message.trim() }),
+    ...(page ? {} : { page }),
+  }
+}
+
+export const emptyMaintenance: MaintenanceFormState = {
+  enabled: false,
+  retryAfter: '',
+  allowIps: '',
+  message: '',
+  page: true,
 }
 
 export const emptyCors: CorsFormState = {
@@ -121,7 +165,16 @@ export const emptyCors: CorsFormState = {
 }
 
 /** What stands in front of the application, in the order in which a request meets it. */
-export const ruleOrder = ['share', 'signIn', 'addresses', 'preflight', 'password', 'redirects', 'application'] as const
+export const ruleOrder = [
+  'share',
+  'signIn',
+  'addresses',
+  'preflight',
+  'maintenance',
+  'password',
+  'redirects',
+  'application',
+] as const
 export type RuleStep = (typeof ruleOrder)[number]
 
 /** Which of them these rules switch on. */
@@ -130,6 +183,7 @@ export function stepsOn(form: RulesFormState): readonly RuleStep[] {
     signIn: form.signIn,
     addresses: addressesOf(form).length > 0,
     preflight: form.cors !== null,
+    maintenance: form.maintenance?.enabled === true,
     password: form.basicAuth !== null,
     redirects: form.redirects.length > 0,
   }

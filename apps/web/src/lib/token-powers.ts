@@ -64,6 +64,8 @@ export const powers = {
       'getProjectLogs',
       'watchProjectLogs',
       'downloadLogs',
+      'getLogStats',
+      'searchLogs',
       'listRuns',
       'getRun',
       'watchRun',
@@ -111,7 +113,7 @@ export const powers = {
   run: {
     scope: 'operate',
     unrestricted: false,
-    operations: ['startProject', 'stopProject', 'restartProject', 'sleepProject', 'cancelOperation'],
+    operations: ['startProject', 'stopProject', 'restartProject', 'sleepProject', 'cancelOperation', 'tryHealthCheck'],
   },
   execute: {
     scope: 'operate',

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Clock, Eraser, Pause, Play, WrapText } from 'lucide-react'
+import { ChartColumn, Clock, Eraser, Pause, Play, WrapText } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { problemFrom } from '../api/client.ts'
 import { Button, IconButton } from '../components/button.tsx'
@@ -16,6 +16,7 @@ import { coloursOf } from '../modules/workload-colours.ts'
 import { texts } from '../texts/index.ts'
 import { DownloadMenu } from './logs/download-menu.tsx'
 import { Filters } from './logs/filters.tsx'
+import { StatsPanel } from './logs/stats-panel.tsx'
 import { useLog } from './logs/use-log.ts'
 import { useProject } from './use-project.ts'
 import { useTitle } from './use-title.ts'
@@ -51,12 +52,19 @@ function Logs({ project, slug, search, names }: LogsProps) {
   const [errorsOnly, setErrorsOnly] = useState(false)
   const [following, setFollowing] = useState(true)
   const [wrap, setWrap] = useStoredFlag('stackquay.logs.wrap', false)
+  const [chosen, setChosen] = useState(0)
+  const [stats, setStats] = useStoredFlag('stackquay.logs.stats', false)
   const [times, setTimes] = useStoredFlag('stackquay.logs.times', true)
   const log = useLog(project, search, errorsOnly, following)
   const [pausedAt, setPausedAt] = useState(0)
   const badSearch = log.error === null ? null : errorsAt(problemFrom(log.error).errors, '/q')
   const change = (next: LogSearch) =>
     void navigate({ to: '/projects/$project/logs', params: { project: slug }, search: next, replace: true })
+  /** From the statistics: the fields show it, too. */
+  const choose = (next: LogSearch) => {
+    change(next)
+    setChosen(chosen + 1)
+  }
   const follow = (next: boolean) => {
     setPausedAt(log.buffer.lines.length + log.buffer.dropped)
     setFollowing(next)
@@ -72,12 +80,13 @@ function Logs({ project, slug, search, names }: LogsProps) {
     <Fill label={texts.project.tabs.logs}>
       <h2 className="sr-only">{texts.project.tabs.logs}</h2>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1.5 border-b border-line bg-surface px-4 py-2 sm:px-6">
-        <Filters search={search} names={names} onChange={change} invalid={Boolean(badSearch)} />
+        <Filters key={chosen} search={search} names={names} onChange={change} invalid={Boolean(badSearch)} />
         <Toggle label={t.errorsOnly} title={t.errorsOnlyHelp} on={errorsOnly} onChange={setErrorsOnly} />
         <span className="numbers ml-auto text-sm text-ink-3 max-2xl:hidden">
           {t.lines(log.buffer.shown.length.toLocaleString(), log.buffer.lines.length.toLocaleString())}
         </span>
         <span className="flex items-center gap-0.5 max-2xl:ml-auto">
+          <IconToggle icon={ChartColumn} label={t.stats.toggle} on={stats} onChange={setStats} />
           <FollowButton following={following} onChange={follow} fresh={fresh} />
           <IconToggle icon={Clock} label={t.times} on={times} onChange={setTimes} />
           <IconToggle icon={WrapText} label={t.wrap} on={wrap} onChange={setWrap} />
@@ -85,6 +94,7 @@ function Logs({ project, slug, search, names }: LogsProps) {
           <DownloadMenu project={project} search={search} />
         </span>
       </div>
+      {stats && <StatsPanel project={project} search={search} onChange={choose} />}
       {log.buffer.dropped > 0 && log.older.state === 'none' && (
         <p className="border-b border-line bg-sunken px-6 py-1 text-sm text-ink-2">
           {t.dropped(log.buffer.dropped.toLocaleString())}
@@ -112,13 +122,16 @@ function Logs({ project, slug, search, names }: LogsProps) {
           />
         )}
       </div>
-      <p
-        role="status"
-        className={cx('text-sm text-warn', log.state === 'retrying' && 'border-t border-line bg-surface px-6 py-1')}
-      >
-        {log.state === 'retrying' ? t.retrying : ''}
-      </p>
+      <Connection retrying={log.state === 'retrying'} />
     </Fill>
+  )
+}
+
+function Connection({ retrying }: { retrying: boolean }) {
+  return (
+    <p role="status" className={cx('text-sm text-warn', retrying && 'border-t border-line bg-surface px-6 py-1')}>
+      {retrying ? t.retrying : ''}
+    </p>
   )
 }
 

@@ -14,13 +14,14 @@ import { equal } from '../lib/settings-changes.ts'
 import { RulesAddresses, RulesOrder, RulesPassword, RulesSignIn } from '../modules/rules-access.tsx'
 import { RulesCors } from '../modules/rules-cors.tsx'
 import { RulesHeaders } from '../modules/rules-headers.tsx'
+import { RulesMaintenance } from '../modules/rules-maintenance.tsx'
 import { RulesRedirects } from '../modules/rules-redirects.tsx'
 import { useMay } from '../modules/use-may.ts'
 import { texts } from '../texts/index.ts'
 
 const t = texts.network.rules
 /** Each has a field, or a list of them, that shows what is wrong with it. */
-const shown = ['/allowIps', '/basicAuth', '/redirects', '/requestHeaders', '/responseHeaders', '/cors']
+const shown = ['/allowIps', '/basicAuth', '/redirects', '/requestHeaders', '/responseHeaders', '/cors', '/maintenance']
 
 /** What stands in front of the application. All of it is one value: it is read, changed and replaced as a whole. */
 export function NetworkRules({ project }: { project: ProjectView }) {
@@ -129,6 +130,11 @@ function RulesParts({ form, stored, errors, onChange }: RulesPartsProps) {
   return (
     <>
       <RulesSignIn form={form} errors={errors} onChange={onChange} />
+      <RulesMaintenance
+        maintenance={form.maintenance}
+        errors={errors}
+        onChange={(maintenance, touched) => onChange({ maintenance }, touched)}
+      />
       <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
         <RulesAddresses form={form} errors={errors} onChange={onChange} />
         <RulesPassword form={form} stored={stored} errors={errors} onChange={onChange} />

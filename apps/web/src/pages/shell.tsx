@@ -14,6 +14,7 @@ import {
   Menu as MenuIcon,
   MonitorSmartphone,
   Puzzle,
+  ScrollText,
   Search,
   SlidersHorizontal,
   Stethoscope,
@@ -128,6 +129,9 @@ function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: b
         <Item to="/activity" icon={Activity}>
           {texts.nav.activity}
         </Item>
+        <Item to="/logs" icon={ScrollText}>
+          {texts.nav.logs}
+        </Item>
         <p className="px-2.5 pt-4 pb-1 text-xs font-medium text-ink-3">{texts.nav.settings}</p>
         <OwnItems />
         {may('admin') && <InstanceItems />}
@@ -212,6 +216,7 @@ function Item({
   to:
     | '/'
     | '/activity'
+    | '/logs'
     | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'sign-in' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean

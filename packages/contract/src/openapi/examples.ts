@@ -787,6 +787,17 @@ export const examples: Readonly<Record<string, unknown>> = {
   CronJobList: { items: [namedCron], presets: [] },
   NamedCronJob: namedCron,
   CronPreviewBody: { schedule: '0 3 * * *', timezone: 'Europe/Berlin' },
+  LogStats: {
+    ...{ from: at, stepSeconds: 1800, countedFrom: at, partial: false },
+    levels: { error: [2], warning: [0], info: [40], debug: [0], none: [7] },
+    topErrors: [],
+  },
+  LogSearch: { items: [], nextCursor: null, partial: false, searchedFrom: null },
+  HealthCheckPatch: { path: '/health', status: '200-299' },
+  HealthCheckTry: {
+    ...{ ok: false, status: 503, milliseconds: 12, location: null, text: 'no database' },
+    reason: 'GET /health answered 503, expected 200-399.',
+  },
   CronPreview: { times: nextTimes },
   RunText: 'Built in 4.1 s\n',
   RunPage: page(run),

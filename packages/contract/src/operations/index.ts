@@ -12,9 +12,11 @@ import * as dumps from './dumps.ts'
 import * as env from './env.ts'
 import * as files from './files.ts'
 import * as git from './git.ts'
+import * as healthChecks from './health-checks.ts'
 import * as images from './images.ts'
 import * as instanceBackups from './instance-backups.ts'
 import * as instanceSettings from './instance-settings.ts'
+import * as logStats from './log-stats.ts'
 import * as manifest from './manifest.ts'
 import * as network from './network.ts'
 import * as notifications from './notifications.ts'
@@ -43,6 +45,8 @@ export const operations = {
   ...projects,
   ...images,
   ...observe,
+  ...logStats,
+  ...healthChecks,
   ...env,
   ...databases,
   ...databaseBrowser,

@@ -78,6 +78,17 @@ export const Cors = z
 /** As an expression that every dialect reads: no flag, no class by name. */
 const withoutColonAndControls = /^[^:\x00-\x1f\x7f-\x9f]+$/
 
+export const Maintenance = z
+  .strictObject({
+    enabled: z.boolean().describe('Others than `allowIps` get 503.'),
+    retryAfterSeconds: z.int().min(1).max(604_800).optional().describe('Absent: 600.'),
+    allowIps: z.array(z.string().max(100)).max(1000).optional().describe('Who gets in.'),
+    message: z.string().max(2000).optional().describe('On the page.'),
+    page: z.boolean().optional().describe('False: never `maintenance.html` of the project.'),
+  })
+  .meta({ id: 'Maintenance' })
+export type Maintenance = z.infer<typeof Maintenance>
+
 const shared = {
   signIn: z.boolean().describe('Only people who are signed in here and may read the project.'),
   allowIps: z
@@ -97,6 +108,7 @@ export const ProxyRules = z
       .meta({ id: 'BasicAuth' })
       .nullable()
       .describe('The password is never answered.'),
+    maintenance: Maintenance.optional(),
   })
   .meta({ id: 'ProxyRules' })
 export type ProxyRules = z.infer<typeof ProxyRules>
@@ -122,6 +134,7 @@ export const ProxyRulesPut = z
     requestHeaders: shared.requestHeaders.default([]),
     responseHeaders: shared.responseHeaders.default([]),
     cors: shared.cors.default(null),
+    maintenance: Maintenance.optional(),
   })
   .meta({ id: 'ProxyRulesPut' })
 

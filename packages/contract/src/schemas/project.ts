@@ -5,6 +5,7 @@ import { AddonPatch, AddonSettings, addonsOf } from './addons.ts'
 import { BranchesPatch, BranchesSettings } from './branch-settings.ts'
 import { Time, WorkloadName } from './common.ts'
 import { DatabaseChange, DatabaseView } from './databases.ts'
+import { HealthCheckPatch, HealthCheckSettings } from './health-checks.ts'
 import { Hooks, HooksPatch } from './hooks.ts'
 import { databaseNamePattern, envNamePattern } from './names.ts'
 import { OperationRecord } from './operations.ts'
@@ -119,17 +120,6 @@ export const EnvView = z
     runtimes: z.array(z.string()).nullable().describe('Which runtimes receive it; null: all.'),
   })
   .meta({ id: 'EnvVariable' })
-
-export const HealthCheckSettings = z
-  .strictObject({
-    path: z
-      .string()
-      .regex(/^\/[^\s]*$/)
-      .max(500),
-    timeoutSeconds: z.int().min(1).max(600),
-  })
-  .meta({ id: 'HealthCheck' })
-const HealthCheckPatch = HealthCheckSettings.partial().meta({ id: 'HealthCheckPatch' })
 
 const bounds = {
   cpus: z.number().min(0.01).max(256).nullable().describe('Cores: 0.5 is half of one.'),
@@ -328,7 +318,7 @@ export const ProjectPatch = z
 export type ProjectPatch = {
   name?: string
   env?: Record<string, z.infer<typeof EnvInput>>
-  healthCheck?: { path?: string; timeoutSeconds?: number } | null
+  healthCheck?: z.infer<typeof HealthCheckPatch> | null
   limits?:
     | (WorkloadLimitsPatch & { workloads?: Readonly<Record<string, WorkloadLimitsPatch | null>> | undefined })
     | null

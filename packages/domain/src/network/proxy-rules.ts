@@ -1,5 +1,5 @@
 import type { FieldError } from '@stackquay/contract'
-import type { ProxyRules } from '@stackquay/contract/schemas/network'
+import type { Maintenance, ProxyRules } from '@stackquay/contract/schemas/network'
 import { readAddressRange } from './address-range.ts'
 import { readHostName } from './host-name.ts'
 import { redirectLoops } from './redirect-loops.ts'
@@ -19,11 +19,7 @@ export function checkRules(input: RulesInput, hosts: readonly string[]): Checked
   const errors: FieldError[] = []
   const wrong = (pointer: string, code: string, detail: string) => void errors.push({ pointer, code, detail })
 
-  const allowIps = input.allowIps.map((text, index) => {
-    const read = readAddressRange(text)
-    if (!read.ok) wrong(`/allowIps/${index}`, 'not_an_address', read.detail)
-    return read.ok ? read.range : text
-  })
+  const allowIps = checkAddresses(input.allowIps, '/allowIps', wrong)
   const redirects = input.redirects.map((redirect, index) => checkRedirect(redirect, `/redirects/${index}`, wrong))
   if (errors.length === 0) {
     for (const { index, detail } of redirectLoops(redirects, hosts))
@@ -33,14 +29,39 @@ export function checkRules(input: RulesInput, hosts: readonly string[]): Checked
   checkHeaders(input.responseHeaders, '/responseHeaders', ownResponseHeaders, wrong)
   const cors = input.cors === null ? null : checkCors(input.cors, wrong)
 
+  const maintenance = input.maintenance === undefined ? undefined : checkMaintenance(input.maintenance, wrong)
+
   if (errors.length > 0) return { ok: false, errors }
   const { signIn, requestHeaders, responseHeaders } = input
-  const rules = { signIn, allowIps: [...new Set(allowIps)], redirects, requestHeaders, responseHeaders, cors }
-  return { ok: true, rules }
+  return {
+    ok: true,
+    rules: {
+      ...{ signIn, allowIps: [...new Set(allowIps)], redirects, requestHeaders, responseHeaders, cors },
+      ...(maintenance === undefined ? {} : { maintenance }),
+    },
+  }
 }
 
 type Wrong = (pointer: string, code: string, detail: string) => void
 type Redirect = RulesInput['redirects'][number]
+
+function checkAddresses(addresses: readonly string[], at: string, wrong: Wrong): string[] {
+  return addresses.map((text, index) => {
+    const read = readAddressRange(text)
+    if (!read.ok) wrong(`${at}/${index}`, 'not_an_address', read.detail)
+    return read.ok ? read.range : text
+  })
+}
+
+function checkMaintenance({ message, allowIps, ...rest }: Maintenance, wrong: Wrong): Maintenance {
+  const text = message?.trim() ?? ''
+  const addresses = [...new Set(checkAddresses(allowIps ?? [], '/maintenance/allowIps', wrong))]
+  return {
+    ...rest,
+    ...(addresses.length === 0 ? {} : { allowIps: addresses }),
+    ...(text === '' ? {} : { message: text }),
+  }
+}
 
 function checkRedirect(redirect: Redirect, at: string, wrong: Wrong): Redirect {
   const from = asSent(redirect.from)

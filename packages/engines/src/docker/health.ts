@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { HealthCheck } from '@stackquay/engine-api'
 import type { ContainerInspectInfo } from 'dockerode'
-import { greets, statusOf } from '../native/health.ts'
+import { answerFault, greets, statusOf } from '../native/health.ts'
 import { listenersIn } from '../native/process-table-linux.ts'
 import { ownAddress } from './address.ts'
 import type { Daemon } from './daemon.ts'
@@ -50,11 +50,8 @@ export function healthChecker(
       return { ok: true }
     }
     const answer = await statusOf(target.host, target.port, check.path, signal)
-    if (typeof answer === 'string') return failed(`GET ${check.path} on port ${port} failed: ${answer}.`)
-    const [lowest, highest] = check.status
-    return answer >= lowest && answer <= highest
-      ? { ok: true }
-      : failed(`GET ${check.path} on port ${port} answered ${answer}.`)
+    const reason = answerFault(check, port, answer)
+    return reason === null ? { ok: true } : failed(reason)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Exit, Observed, WorkloadRef } from '@stackquay/engine-api'
-import { watchChecks } from '../native/health-watch.ts'
+import { pace, watchChecks } from '../native/health-watch.ts'
 import { ownAddress } from './address.ts'
 import type { Daemon } from './daemon.ts'
 import type { FoundContainer } from './find.ts'
@@ -57,7 +57,7 @@ export function monitorRun(
     health.kind === 'none'
       ? Promise.resolve()
       : watchChecks(
-          { kind: health.kind, wasHealthy, check: healthChecker(daemon, info, description, health) },
+          { ...pace(health), wasHealthy, check: healthChecker(daemon, info, description, health) },
           stopped.signal,
           (result) => {
             const before = state.health

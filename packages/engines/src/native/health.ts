@@ -68,11 +68,8 @@ export function healthChecker(
       return { ok: true, host }
     }
     const answer = await statusOf(host, port, check.path, signal)
-    if (typeof answer === 'string') return failed(`GET ${check.path} on port ${port} failed: ${answer}.`)
-    const [lowest, highest] = check.status
-    return answer >= lowest && answer <= highest
-      ? { ok: true, host }
-      : failed(`GET ${check.path} on port ${port} answered ${answer}.`)
+    const reason = answerFault(check, port, answer)
+    return reason === null ? { ok: true, host } : failed(reason)
   }
   return Object.assign(checkOnce, { isLost })
 }
@@ -120,6 +117,19 @@ export function greets(host: string, port: number, greeting: Greeting, signal: A
     socket.on('error', () => undefined)
     socket.on('close', () => resolve(answer.subarray(0, expected.length).equals(expected)))
   })
+}
+
+/** Why an answer is not as it should be; null when it is. */
+export function answerFault(
+  check: Extract<HealthCheck, { kind: 'http' }>,
+  port: number,
+  answer: number | string,
+): string | null {
+  if (typeof answer === 'string') return `GET ${check.path} on port ${port} failed: ${answer}.`
+  const ranges = [check.status, ...(check.moreStatuses ?? [])]
+  if (ranges.some(([lowest, highest]) => answer >= lowest && answer <= highest)) return null
+  const expected = ranges.map(([lowest, highest]) => (lowest === highest ? `${lowest}` : `${lowest}-${highest}`))
+  return `GET ${check.path} on port ${port} answered ${answer}, expected ${expected.join(', ')}.`
 }
 
 /** The status, or why there was none. */

@@ -1,4 +1,4 @@
-import type { ProxyRules, Share } from '@stackquay/contract'
+import type { Maintenance, ProxyRules, Share } from '@stackquay/contract'
 
 export interface DomainRow {
   /** As it is looked up: lower case, ASCII; `*.example.org` for all names one label below. */
@@ -10,10 +10,12 @@ export interface DomainRow {
 }
 
 /** The rules as they are kept: a password as its argon2 hash. */
-export interface StoredRules extends Omit<ProxyRules, 'basicAuth' | 'signIn'> {
+export interface StoredRules extends Omit<ProxyRules, 'basicAuth' | 'signIn' | 'maintenance'> {
   /** Absent in rules from before there was this one. */
   readonly signIn?: boolean
   readonly basicAuth: { readonly username: string; readonly passwordHash: string } | null
+  /** `html`: the page of the project, as it was when maintenance was switched on. */
+  readonly maintenance?: (Maintenance & { readonly html?: string }) | undefined
 }
 
 export interface RulesRow {

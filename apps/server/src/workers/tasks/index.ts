@@ -2,6 +2,7 @@
 export interface Tasks {
   addon: typeof import('./addon.ts').run
   json: typeof import('./json.ts').run
+  logCounts: typeof import('./log-counts.ts').run
   manifest: typeof import('./manifest.ts').run
   match: typeof import('./match.ts').run
   results: typeof import('./results.ts').run
@@ -14,6 +15,7 @@ export type TaskOutput<Name extends TaskName> = ReturnType<Tasks[Name]>
 const loaders: { readonly [Name in TaskName]: () => Promise<{ readonly run: Tasks[Name] }> } = {
   addon: () => import('./addon.ts'),
   json: () => import('./json.ts'),
+  logCounts: () => import('./log-counts.ts'),
   manifest: () => import('./manifest.ts'),
   match: () => import('./match.ts'),
   results: () => import('./results.ts'),

@@ -1,20 +1,22 @@
-import type { FieldError, ProjectView } from '@stackquay/contract'
+import type { ProjectView } from '@stackquay/contract'
 import { useState } from 'react'
 import { planUpdate, updateProject } from '../../api/changes.ts'
 import { problemFrom } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-state.tsx'
-import { Switch, TextField } from '../../components/field.tsx'
+import { TextField } from '../../components/field.tsx'
 import { Form } from '../../components/form.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { errorsAt } from '../../lib/field-errors.ts'
+import { healthChange, healthFormOf } from '../../lib/health-form.ts'
 import { PlanView } from '../../modules/plan-view.tsx'
 import { engineReason } from '../../modules/project-actions.ts'
 import { useMay } from '../../modules/use-may.ts'
 import { usePlan } from '../../modules/use-plan.ts'
 import { useSubmit } from '../../modules/use-submit.ts'
 import { texts } from '../../texts/index.ts'
+import { HealthCheckFields } from './health-check-fields.tsx'
 
 const t = texts.settings
 
@@ -22,14 +24,12 @@ export function General({ project }: { project: ProjectView }) {
   const mayChange = useMay()('operate')
   const reason = engineReason(project)
   const [name, setName] = useState(project.name)
-  const [checked, setChecked] = useState(project.healthCheck !== null)
-  const [path, setPath] = useState(project.healthCheck?.path ?? '/')
-  const [timeout, setTimeoutSeconds] = useState(String(project.healthCheck?.timeoutSeconds ?? 60))
+  const [health, setHealth] = useState(healthFormOf(project.healthCheck))
   const { busy, error, run } = useSubmit()
-  const healthCheck = checked ? { path, timeoutSeconds: Number(timeout) } : null
+  const healthCheck = healthChange(health, project.healthCheck)
   const patch = {
     ...(name.trim() !== project.name ? { name: name.trim() } : {}),
-    ...(JSON.stringify(healthCheck) !== JSON.stringify(project.healthCheck) ? { healthCheck } : {}),
+    ...(healthCheck === undefined ? {} : { healthCheck }),
   }
   const changed = Object.keys(patch).length > 0
   const live = usePlan(['update', project.id], changed ? patch : null, (input, signal) =>
@@ -60,15 +60,7 @@ export function General({ project }: { project: ProjectView }) {
             />
             <TextField label={t.slug} value={project.slug} readOnly mono />
           </div>
-          <HealthCheckFields
-            checked={checked}
-            onChecked={setChecked}
-            path={path}
-            onPath={setPath}
-            timeout={timeout}
-            onTimeout={setTimeoutSeconds}
-            errors={problem?.errors}
-          />
+          <HealthCheckFields project={project.id} form={health} onChange={setHealth} errors={problem?.errors} />
         </fieldset>
         {changed && (
           <div className="rounded-lg border border-line bg-sunken p-3">
@@ -85,48 +77,5 @@ export function General({ project }: { project: ProjectView }) {
         )}
       </Form>
     </Panel>
-  )
-}
-
-interface HealthCheckFieldsProps {
-  checked: boolean
-  onChecked: (checked: boolean) => void
-  path: string
-  onPath: (path: string) => void
-  /** Seconds. */
-  timeout: string
-  onTimeout: (timeout: string) => void
-  errors: readonly FieldError[] | undefined
-}
-
-function HealthCheckFields(props: HealthCheckFieldsProps) {
-  const { checked, onChecked, path, onPath, timeout, onTimeout, errors } = props
-  return (
-    <fieldset className="flex flex-col gap-3 rounded-lg border border-line p-4">
-      <legend className="-ml-1 px-1 text-sm font-medium">{t.healthCheck}</legend>
-      <Switch label={t.healthCheckOn} help={t.healthCheckHelp} checked={checked} onChange={onChecked} />
-      {checked && (
-        <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-          <TextField
-            label={t.path}
-            mono
-            required
-            value={path}
-            onChange={(event) => onPath(event.target.value)}
-            error={errorsAt(errors, '/healthCheck/path')}
-          />
-          <TextField
-            label={t.timeout}
-            type="number"
-            required
-            min={1}
-            max={600}
-            value={timeout}
-            onChange={(event) => onTimeout(event.target.value)}
-            error={errorsAt(errors, '/healthCheck/timeoutSeconds')}
-          />
-        </div>
-      )}
-    </fieldset>
   )
 }
