@@ -142,7 +142,7 @@ class Exchange implements UpstreamExchange {
     this.#context = context
     this.#note = new OpenNote(state, request, context)
     this.#routes = state.routes
-    response.once('close', this.#onClientClose)
+    response.on('close', this.#onClientClose)
   }
 
   start(fresh = false): void {
