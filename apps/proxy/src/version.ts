@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash } from './node-crypto.ts'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 

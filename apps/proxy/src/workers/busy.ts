@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-
 const lookEveryMs = 1_000
 /** So much of a second that the event loop was at work, and there is hardly any left for a burst. */
 const busyPart = 0.6
