@@ -54,7 +54,7 @@ function tie(from: Socket, to: Socket, onClose: () => void): void {
 
 /** Of bytes that the next read overwrites. A short string costs less than memory of its own. */
 function writeCopy(to: Socket, bytes: Buffer): boolean {
-  if (bytes.length <= asString) return to.write(bytes.latin1Slice(0, bytes.length), 'latin1')
+  if (bytes.length <= asString) return to.write(bytes.toString('latin1'), 'latin1')
   const copy = copyOf(bytes, 0, bytes.length)
   return to.write(copy.bytes, copy.done)
 }

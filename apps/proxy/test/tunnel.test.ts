@@ -61,7 +61,7 @@ test('many tunnels at once carry random bytes in random pieces both ways, to rea
   const upstream = await tcpUpstream(t, (socket) => {
     socket.allowHalfOpen = true
     let isOpen = false
-    socket.on('data', (chunk) => {
+    socket.on('data', (chunk: Buffer) => {
       if (!isOpen) socket.write(switching)
       const rest = isOpen ? chunk : chunk.subarray(chunk.indexOf('\r\n\r\n') + 4)
       isOpen = true

@@ -37,19 +37,7 @@ export function shakeHands(
   sink: HandshakeSink,
 ): Handshake {
   let onBytes = (bytes: Buffer) => onAnswer(bytes)
-  const socket = connect({
-    host: target.host,
-    port: target.port,
-    noDelay: true,
-    allowHalfOpen: true,
-    onread: {
-      buffer: received,
-      callback(size) {
-        onBytes(lastRead(size))
-        return true
-      },
-    },
-  })
+  const socket = connectTo(target, (bytes) => onBytes(bytes))
   const parser = new AnswerParser(limits)
   let isConnected = false
   let isSwitched = false
@@ -117,4 +105,12 @@ export function shakeHands(
       socket.destroy()
     },
   }
+}
+
+function connectTo({ host, port }: HandshakeTarget, onBytes: (bytes: Buffer) => void): Socket {
+  const callback = (size: number) => {
+    onBytes(lastRead(size))
+    return true
+  }
+  return connect({ host, port, noDelay: true, allowHalfOpen: true, onread: { buffer: received, callback } })
 }
