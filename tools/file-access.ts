@@ -133,6 +133,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'packages/engines/src/docker/data.ts', why: 'notes of copies under way, in `data` of the home' },
   { path: 'packages/engines/src/docker/engine.ts', why: home },
   { path: 'packages/engines/src/docker/health.ts', why: '/proc' },
+  { path: 'packages/engines/src/docker/load-client.ts', why: 'whether the socket of Docker is there' },
   { path: 'packages/engines/src/docker/logs/', why: home },
   {
     path: 'packages/engines/src/docker/numbered-volumes.ts',

@@ -13,7 +13,7 @@ import type { RouteTable } from './route-table.ts'
 import { stateFiles, writeFacts } from './state-files.ts'
 import { proxyVersion } from './version.ts'
 import type { WantedAnswer } from './wanted.ts'
-import { memoryFlags, program } from './workers/program.ts'
+import { memoryEnvironment, memoryFlags, program } from './workers/program.ts'
 
 export type { FlightsAnswer, ProxyStatus, TotalsAnswer, UsesAnswer } from './control-protocol.ts'
 export type { ProxyUser } from './launch-as.ts'
@@ -238,7 +238,7 @@ async function answering(
  */
 async function environment(cache: string): Promise<NodeJS.ProcessEnv> {
   const folder = join(cache, await proxyVersion())
-  const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: folder }
+  const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: folder, ...memoryEnvironment }
   if (existsSync(folder)) return env
 
   await rm(cache, { recursive: true, force: true })

@@ -16,6 +16,9 @@ export interface Copy {
 
 const nothing = () => {}
 
+/** Node writes so much of a string from the stack, without memory of its own (16 KB, with a head). */
+export const asString = 12 * 1024
+
 export function copyOf(bytes: Buffer, start: number, end: number): Copy {
   const size = end - start
   if (size < chunkBytes / 4 || size > chunkBytes) {

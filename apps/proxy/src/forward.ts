@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { noteRefusal, OpenNote } from './access/open-note.ts'
 import { answer } from './answer.ts'
-import { copyOf } from './copies.ts'
+import { asString, copyOf } from './copies.ts'
 import {
   badRequestError,
   brokenError,
@@ -142,7 +142,7 @@ class Exchange implements UpstreamExchange {
     this.#context = context
     this.#note = new OpenNote(state, request, context)
     this.#routes = state.routes
-    response.once('close', this.#onClientClose)
+    response.on('close', this.#onClientClose)
   }
 
   start(fresh = false): void {
@@ -368,9 +368,6 @@ class Exchange implements UpstreamExchange {
     this.#connection = undefined
   }
 }
-
-/** Node writes so much from the stack, without memory of its own (16 KB with the head). */
-const asString = 12 * 1024
 
 function pairs(flat: readonly string[]): [string, string][] {
   const all: [string, string][] = []

@@ -13,7 +13,7 @@ import { backlog, explainListen, type ListenAddress, parseListen, portUsed } fro
 import { descriptorOf, listenersAt } from './listeners.ts'
 import { stateFiles } from './state-files.ts'
 import { proxyVersion } from './version.ts'
-import { memoryFlags } from './workers/program.ts'
+import { memoryEnvironment, memoryFlags } from './workers/program.ts'
 
 /** The user that a service of root runs the proxy as. */
 export interface ProxyUser {
@@ -207,7 +207,8 @@ async function confinement({ uid, gid }: ProxyUser): Promise<Confinement> {
  */
 async function environment(home: string, data: string, as: ProxyUser): Promise<NodeJS.ProcessEnv> {
   const version = await proxyVersion()
-  const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: join(stateFiles(data).codeCache, version) }
+  const cache = join(stateFiles(data).codeCache, version)
+  const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: cache, ...memoryEnvironment }
   const mark = join(home, 'prepared')
   if ((await readFile(mark, 'utf8').catch(() => '')) === `${version}\n`) return env
 

@@ -26,7 +26,8 @@ export function takeTurn(socket: Socket, response: ServerResponse, most: number,
     return
   }
   turns.isTaken = true
-  response.once('close', () => pass(socket, turns))
+  // It comes once; `once` would make and take away a listener of its own for each request.
+  response.on('close', () => pass(socket, turns))
   begin()
 }
 

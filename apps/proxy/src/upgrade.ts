@@ -16,7 +16,7 @@ import { openTunnel, type Tunnel } from './tunnel.ts'
 import { owesAnswers } from './turns.ts'
 import type { AnswerHead, Framing } from './upstream/answer-head.ts'
 import type { UpstreamFailure } from './upstream/exchange.ts'
-import { type Handshake, type HandshakeSink, shakeHands } from './upstream/handshake.ts'
+import { type Handshake, type HandshakeSink, shakeHands, type TunnelEnd } from './upstream/handshake.ts'
 import { upgradeHead } from './upstream/request-head.ts'
 import { waitForTable } from './wait-for-table.ts'
 
@@ -176,7 +176,7 @@ class Shake implements HandshakeSink {
     // Nothing that a client that wants another protocol could use.
   }
 
-  onUpgrade(head: AnswerHead, early: Buffer, upstream: Socket): void {
+  onUpgrade(head: AnswerHead, early: Buffer, upstream: TunnelEnd): void {
     const { tunnels } = this.#state
     const client = this.#client
     client.off('close', this.#onClientClose)
@@ -193,8 +193,8 @@ class Shake implements HandshakeSink {
     }
     openTunnel(client, upstream, { onBytes: () => use.touch(), onClose })
     client.once('close', () => tunnels.delete(client))
-    if (early.length > 0) client.write(early)
-    if (this.#early.length > 0) upstream.write(this.#early)
+    if (early.length > 0) client.write(Buffer.from(early))
+    if (this.#early.length > 0) upstream.socket.write(this.#early)
   }
 
   onHead(head: AnswerHead, framing: Framing): void {
@@ -209,7 +209,7 @@ class Shake implements HandshakeSink {
   onBody(bytes: Buffer, start: number, end: number): void {
     const client = this.#client
     this.#note.bytes += end - start
-    const chunk = bytes.subarray(start, end)
+    const chunk = Buffer.from(bytes.subarray(start, end))
     if (this.#isChunked) client.write(`${chunk.length.toString(16)}\r\n`, 'latin1')
     const isReady = client.write(chunk)
     if (this.#isChunked) client.write('\r\n', 'latin1')

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createHash } from './node-crypto.ts'
 
 /**
  * The package's version and a hash of its code, so that a changed proxy is replaced by the next start of the control

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from '../node-crypto.ts'
 import type { RouteProject, RouteShare } from '../route-table.ts'
 import { shareEndedError, sharePasswordError, tooManyAttemptsError } from './gate-errors.ts'
 import { attemptsFor } from './password.ts'

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash } from '../node-crypto.ts'
 import type { RoutePass, RouteSignIn } from '../route-table.ts'
 import { foreignOriginError, signInError } from './gate-errors.ts'
 import { errorAnswer, type GateAnswer, type Rule, type Visit } from './rule.ts'

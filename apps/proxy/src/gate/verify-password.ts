@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from '../node-crypto.ts'
 
 /**
  * argon2id costs 19 MiB and some 20 ms on purpose. What was right is remembered for a while under a keyed hash, so that a

@@ -4,6 +4,7 @@ import { AnswerError } from './answer-head.ts'
 import { AnswerParser } from './answer-parser.ts'
 import type { RequestConnection, UpstreamExchange, UpstreamFailure } from './exchange.ts'
 import type { UpstreamLimits } from './limits.ts'
+import { lastRead, received } from './received.ts'
 
 /** Who keeps connections between requests: the pool of an address. */
 export interface ConnectionOwner {
@@ -41,7 +42,6 @@ export class UpstreamConnection implements RequestConnection {
       host,
       port,
       noDelay: true,
-      // All connections read into one block of memory: what is kept of it is copied, and that is little.
       onread: { buffer: received, callback: (size) => this.#onRead(size) },
     })
     this.#socket.once('connect', () => this.#onConnect())
@@ -147,7 +147,7 @@ export class UpstreamConnection implements RequestConnection {
       return false
     }
     try {
-      this.#parser.feed(size === received.length ? received : received.subarray(0, size))
+      this.#parser.feed(lastRead(size))
     } catch (error) {
       if (!(error instanceof AnswerError)) log('fault', { reason: (error as Error).stack ?? String(error) })
       this.#fail('broken')
@@ -214,6 +214,3 @@ export class UpstreamConnection implements RequestConnection {
 function uncork(socket: Socket): void {
   socket.uncork()
 }
-
-/** As much as one read takes at most: with 64 KB, an answer of 1 MB costs a third more. */
-const received = Buffer.allocUnsafeSlow(256 * 1024)

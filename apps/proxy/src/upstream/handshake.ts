@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { AnswerParser, type AnswerSink, type OnSwitch } from './answer-parser.ts'
 import type { UpstreamFailure } from './exchange.ts'
 import type { UpstreamLimits } from './limits.ts'
+import { lastRead, received } from './received.ts'
 
 export interface HandshakeTarget {
   readonly host: string
@@ -10,9 +11,16 @@ export interface HandshakeTarget {
 
 /** Hears what a project says to the offer of another protocol. Exactly one of `onSwitch`, `onEnd` and `onFailure` is last. */
 export interface HandshakeSink extends AnswerSink {
-  /** From now on the connection is the listener's. */
-  onUpgrade(head: Parameters<OnSwitch>[0], early: Buffer, upstream: Socket): void
+  /** From now on the connection is the listener's. `early` is there for the length of this call only. */
+  onUpgrade(head: Parameters<OnSwitch>[0], early: Buffer, upstream: TunnelEnd): void
   onFailure(failure: UpstreamFailure): void
+}
+
+/** A connection to a project that speaks another protocol now. It has no `data` events. */
+export interface TunnelEnd {
+  readonly socket: Socket
+  /** Who gets what comes from now on. The bytes are there for the length of the call only. */
+  listen(onBytes: (bytes: Buffer) => void): void
 }
 
 export interface Handshake {
@@ -28,7 +36,8 @@ export function shakeHands(
   limits: UpstreamLimits,
   sink: HandshakeSink,
 ): Handshake {
-  const socket = connect({ host: target.host, port: target.port, noDelay: true, allowHalfOpen: true })
+  let onBytes = (bytes: Buffer) => onAnswer(bytes)
+  const socket = connectTo(target, (bytes) => onBytes(bytes))
   const parser = new AnswerParser(limits)
   let isConnected = false
   let isSwitched = false
@@ -37,24 +46,26 @@ export function shakeHands(
   const leave = () => {
     clearTimeout(timer)
     parser.drop()
-    socket.off('data', onData).off('end', onEnd).off('close', onClose)
+    onBytes = () => {}
+    socket.off('end', onEnd).off('close', onClose)
   }
   const fail = (failure: UpstreamFailure) => {
     leave()
     socket.destroy()
     sink.onFailure(failure)
   }
-  const onData = (bytes: Buffer) => {
+  const onAnswer = (bytes: Buffer) => {
     try {
       parser.feed(bytes)
     } catch {
       fail('broken')
       return
     }
+    if (isSwitched) return
     // Bytes behind a complete refusal belong to no answer.
     if (parser.isDone) {
       leave()
-      if (!isSwitched) socket.destroy()
+      socket.destroy()
     } else if (parser.hasHead) clearTimeout(timer)
   }
   const onEnd = () => {
@@ -71,10 +82,15 @@ export function shakeHands(
   parser.expect(sink, 'GET', (answer, early) => {
     isSwitched = true
     leave()
-    sink.onUpgrade(answer, early, socket)
+    sink.onUpgrade(answer, early, {
+      socket,
+      listen(listener) {
+        onBytes = listener
+      },
+    })
   })
   socket.on('error', () => {})
-  socket.on('data', onData).on('end', onEnd).on('close', onClose)
+  socket.on('end', onEnd).on('close', onClose)
   socket.once('connect', () => {
     isConnected = true
     clearTimeout(timer)
@@ -89,4 +105,12 @@ export function shakeHands(
       socket.destroy()
     },
   }
+}
+
+function connectTo({ host, port }: HandshakeTarget, onBytes: (bytes: Buffer) => void): Socket {
+  const callback = (size: number) => {
+    onBytes(lastRead(size))
+    return true
+  }
+  return connect({ host, port, noDelay: true, allowHalfOpen: true, onread: { buffer: received, callback } })
 }

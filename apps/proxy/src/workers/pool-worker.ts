@@ -5,7 +5,7 @@ import type { Redeem } from '../codes.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Answers, Asked, Order, Redeemed, Report, WorkerCounts } from './messages.ts'
-import { memoryFlags, nodeFile, program } from './program.ts'
+import { memoryEnvironment, memoryFlags, nodeFile, program } from './program.ts'
 
 /** One worker process, seen from the main process. */
 export interface PoolWorker {
@@ -129,5 +129,5 @@ async function answerWith(
 /** It talks to the world and gets nothing that it does not need. */
 function workerEnvironment(): NodeJS.ProcessEnv {
   const { PATH = '', NODE_COMPILE_CACHE } = process.env
-  return { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) }
+  return { PATH, ...memoryEnvironment, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) }
 }

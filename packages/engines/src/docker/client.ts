@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { EngineError } from '@stackquay/engine-api'
-import Dockerode from 'dockerode'
+import type Dockerode from 'dockerode'
+import { clientWhenUsed } from './load-client.ts'
 import { type DockerTls, readTlsFiles } from './tls.ts'
 
 export interface Connection {
@@ -40,7 +41,7 @@ export function connectDocker(host: string | null, tls: DockerTls = { mode: 'uns
 function connectSocket(socketPath: string): Connection {
   // On other systems the socket leads into a virtual machine.
   const isLocal = process.platform === 'linux'
-  return { docker: new Dockerode({ socketPath }), isLocal, host: '127.0.0.1', isExposed: false }
+  return { docker: clientWhenUsed({ socketPath }), isLocal, host: '127.0.0.1', isExposed: false }
 }
 
 function connectPort(address: string, tls: DockerTls): Connection {
@@ -48,7 +49,7 @@ function connectPort(address: string, tls: DockerTls): Connection {
   const host = name.replace(/^\[(.*)\]$/, '$1')
   if (tls.mode === 'verify' || address.startsWith('https:')) {
     const files = readTlsFiles(tls.folder)
-    const docker = new Dockerode({ protocol: 'https', host, port: port === '' ? TLS_PORT : Number(port), ...files })
+    const docker = clientWhenUsed({ protocol: 'https', host, port: port === '' ? TLS_PORT : Number(port), ...files })
     return { docker, isLocal: false, host, isExposed: false }
   }
   const isExposed = !isLoopback(host)
@@ -58,7 +59,7 @@ function connectPort(address: string, tls: DockerTls): Connection {
       'Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or forward its socket with ssh -L. Where the way is safe, say so with DOCKER_TLS_VERIFY=0.',
     )
   }
-  const docker = new Dockerode({ protocol: 'http', host, port: port === '' ? PLAIN_PORT : Number(port) })
+  const docker = clientWhenUsed({ protocol: 'http', host, port: port === '' ? PLAIN_PORT : Number(port) })
   return { docker, isLocal: false, host, isExposed }
 }
 
