@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type EngineName, engineNames, Password, Username } from '@stackquay/contract'
-import { readAddressRange } from '@stackquay/domain'
+import { readAddressRange, type SecondFactorRule, secondFactorRules } from '@stackquay/domain'
 import { z } from 'zod'
 import { ImageMapError, imageMapEntries, imageMapOf } from './image-map.ts'
 import { type IsolationLevel, isolationLevels } from './isolation/level.ts'
@@ -201,6 +201,12 @@ export const settings = {
     .refine((days) => days >= 1 && days <= 365, 'must lie in 1-365')
     .default(7)
     .describe('Days after which a browser session ends, used or not. Default: `7`.'),
+  STACKQUAY_REQUIRE_SECOND_FACTOR: z
+    .enum(secondFactorRules)
+    .default('off')
+    .describe(
+      'Of whom a second factor is required to log in: `off`, `administrators` or `everyone`. Whoever has none may do nothing before it is set up. Default: `off`.',
+    ),
   STACKQUAY_TRUSTED_PROXIES: z
     .string()
     .transform((text) =>
@@ -266,6 +272,7 @@ export interface Config {
   readonly trashDays: number
   /** How long a browser session lasts without use, and at most. */
   readonly sessions: { readonly idleMs: number; readonly ageMs: number }
+  readonly requireSecondFactor: SecondFactorRule
   readonly trustedProxies: readonly string[]
   readonly publicUrl: string
 }
@@ -340,6 +347,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       idleMs: values.STACKQUAY_SESSION_IDLE_HOURS * 3_600_000,
       ageMs: values.STACKQUAY_SESSION_MAX_DAYS * 86_400_000,
     },
+    requireSecondFactor: values.STACKQUAY_REQUIRE_SECOND_FACTOR,
     trustedProxies: values.STACKQUAY_TRUSTED_PROXIES,
     publicUrl: values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ?? urlOfListen(values.STACKQUAY_LISTEN),
   }

@@ -2,10 +2,13 @@ import type { Generated } from 'kysely'
 import type {
   DevicesTable,
   PagePassesTable,
+  PasskeysTable,
+  RecoveryCodesTable,
   SessionsTable,
   SessionTicketsTable,
   SshKeysTable,
   TokensTable,
+  TotpTable,
   UsersTable,
 } from './schema-access.ts'
 import type {
@@ -43,6 +46,9 @@ export interface Schema {
   sessions: SessionsTable
   devices: DevicesTable
   ssh_keys: SshKeysTable
+  totp: TotpTable
+  recovery_codes: RecoveryCodesTable
+  passkeys: PasskeysTable
   session_tickets: SessionTicketsTable
   page_passes: PagePassesTable
   tokens: TokensTable

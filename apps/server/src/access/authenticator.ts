@@ -3,6 +3,7 @@ import { weaker, withEnvironments } from '@stackquay/domain/access'
 import type { KnownSession, KnownToken, Store } from '@stackquay/store'
 import { type Authenticator, anonymous, type SessionPrincipal } from '../http/authenticator.ts'
 import type { Principal } from '../http/handler.ts'
+import type { MustEnrol } from './complete-login.ts'
 import { createLastUses } from './last-uses.ts'
 import { createSessionCheck } from './session-check.ts'
 import type { SessionCookie } from './session-cookie.ts'
@@ -14,6 +15,8 @@ export interface AuthenticatorDeps {
   readonly now?: () => number
   /** Of branches, with the projects that they are of. */
   readonly environments?: () => Iterable<{ readonly project: string; readonly of: string }>
+  /** Whether a second factor is required of somebody who has none. */
+  readonly mustEnrol?: MustEnrol
   readonly log: { warn(details: object, message: string): void }
 }
 
@@ -22,6 +25,7 @@ export function createAuthenticator({
   cookie: ours,
   log,
   environments = () => [],
+  mustEnrol = async () => false,
   now = Date.now,
 }: AuthenticatorDeps): Authenticator {
   const sessions = createSessionCheck(store, now)
@@ -37,7 +41,7 @@ export function createAuthenticator({
     },
     async authenticateTicket({ cookie }, { ticket, target, resumes, secure }) {
       const cookies = ours.secretsIn(cookie, secure)
-      return principalOf(await sessions.byTicket({ cookies, ticket, target, resumes }), true)
+      return await principalOf(await sessions.byTicket({ cookies, ticket, target, resumes }), true)
     },
     sessionAgain: async (session) => principalOf(await sessions.again(session), false),
     close: lastUses.close,
@@ -73,7 +77,7 @@ export function createAuthenticator({
     }
   }
 
-  function principalOf({ session, user }: KnownSession, use: boolean): SessionPrincipal {
+  async function principalOf({ session, user }: KnownSession, use: boolean): Promise<SessionPrincipal> {
     if (user.disabled) throw refused('The user is disabled.', 'Ask an administrator.')
     if (use) lastUses.session(session.id, Date.parse(session.lastSeenAt))
     return {
@@ -81,6 +85,7 @@ export function createAuthenticator({
       sessionId: session.id,
       user: { id: user.id, name: user.username },
       scope: user.role,
+      ...((await mustEnrol(user)) ? { mustEnrol: true } : {}),
     }
   }
 }

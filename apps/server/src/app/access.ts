@@ -1,5 +1,6 @@
 import { createAuthenticator } from '../access/authenticator.ts'
 import { createFirstAdmin } from '../access/first-admin.ts'
+import { enrolmentRule } from '../access/factors/enrolment.ts'
 import { accessHandlers } from '../access/handlers.ts'
 import { createPasswordAgain, type PasswordAgain } from '../access/password-again.ts'
 import { createSessionCookie } from '../access/session-cookie.ts'
@@ -45,10 +46,14 @@ export async function openAccess(
   const cookie = createSessionCookie(await instanceId(store), () => Math.round(config.sessions.ageMs / 1000))
   const denied = createDeniedLog({ store, log })
   const passwordAgain = createPasswordAgain(store, { now: Date.now })
-  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain })
+  const deps = { store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain, config }
+  const handlers = accessHandlers(deps)
   return {
     setup,
-    authenticator: createAuthenticator({ store, cookie, log, environments: () => environmentsOf(model) }),
+    authenticator: createAuthenticator({
+      ...{ store, cookie, log, environments: () => environmentsOf(model) },
+      mustEnrol: enrolmentRule(store, config),
+    }),
     denied,
     passwordAgain,
     handlers: {

@@ -128,6 +128,11 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ sessions }) => sessions.ageMs / 86_400_000,
     into: (days, { sessions }) => ({ sessions: { ...sessions, ageMs: days * 86_400_000 } }),
   }),
+  requireSecondFactor: setting('STACKQUAY_REQUIRE_SECOND_FACTOR', {
+    ...asksAgain,
+    show: ({ requireSecondFactor }) => requireSecondFactor,
+    into: (requireSecondFactor) => ({ requireSecondFactor }),
+  }),
   logLevel: setting('STACKQUAY_LOG_LEVEL', {
     show: ({ logLevel }) => logLevel,
     into: (logLevel) => ({ logLevel }),

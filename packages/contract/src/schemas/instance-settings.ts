@@ -22,6 +22,7 @@ export const instanceSettingKeys = [
   'terminalIdleHours',
   'sessionIdleHours',
   'sessionMaxDays',
+  'requireSecondFactor',
   'logLevel',
 ] as const
 export type InstanceSettingKey = (typeof instanceSettingKeys)[number]
