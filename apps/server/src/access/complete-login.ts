@@ -24,6 +24,9 @@ export interface ProvenLogin {
   remember(tx: Transaction, user: UserRow, context: RequestContext): Promise<NewDevice | null>
 }
 
+/** Rolls back, so that what opened nothing is not spent. */
+class NotTaken extends Error {}
+
 /** Opens the session and answers its two halves; null when `take` refused. */
 export async function completeLogin(
   { user, by, take, remember }: ProvenLogin,
@@ -32,8 +35,8 @@ export async function completeLogin(
 ) {
   // Made here, at the end: nothing that was there before the proof becomes a session.
   const session = newSession(context, now(), cookie)
-  const done = await store.transaction(async (tx) => {
-    if (take !== undefined && !(await take(tx))) return null
+  const opened = store.transaction(async (tx) => {
+    if (take !== undefined && !(await take(tx))) throw new NotTaken()
     await insertSession(tx, user, session)
     const device = await remember(tx, user, context)
     const after = { ...(device === null ? {} : { device: device.id }), ...(by === undefined ? {} : { by }) }
@@ -47,6 +50,10 @@ export async function completeLogin(
       await tx.events.append({ type: 'device.added', project: null, data })
     }
     return { device }
+  })
+  const done = await opened.catch((error: unknown) => {
+    if (error instanceof NotTaken) return null
+    throw error
   })
   if (done === null) return null
   const due = (await mustEnrol(user)) ? { mustEnrol: true as const } : {}

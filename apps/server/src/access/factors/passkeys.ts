@@ -26,6 +26,9 @@ export interface Passkeys {
 type About = readonly string[]
 type MadeFor = Pick<UserRow, 'id' | 'username'>
 
+/** EdDSA, ES256 and RS256: one of them every authenticator has, and Node.js knows them all for good. */
+const algorithms = [-8, -7, -257]
+
 /** Few services have a passkey, so the library is loaded at the first. */
 const webauthn = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
@@ -44,6 +47,7 @@ export function createPasskeys(store: Pick<Store, 'secondFactors'>, challenges: 
         timeout: 120_000,
         attestationType: 'none',
         excludeCredentials: has.filter(({ rpId }) => rpId === party.id).map(descriptorOf),
+        supportedAlgorithmIDs: algorithms,
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       })
       return { ...options }
@@ -60,6 +64,7 @@ export function createPasskeys(store: Pick<Store, 'secondFactors'>, challenges: 
           expectedOrigin: party.origin,
           expectedRPID: party.id,
           requireUserVerification: true,
+          supportedAlgorithmIDs: algorithms,
         })
         if (!verified) throw new Error('not verified')
         const { id, publicKey, counter, transports = [] } = registrationInfo.credential

@@ -18,9 +18,9 @@ export interface OwnAddresses {
  * another port can put its own page before ours, and send whatever `Host` and `Origin` it likes. The port of `localhost` is
  * the one that the service holds.
  */
-export function relyingPartyOf({ header }: Pick<RequestContext, 'header'>, own: OwnAddresses): RelyingParty {
-  const origin = header('origin')
-  const host = header('host')?.toLowerCase()
+export function relyingPartyOf(request: Pick<RequestContext, 'header'>, own: OwnAddresses): RelyingParty {
+  const origin = request.header('origin')
+  const host = request.header('host')?.toLowerCase()
   const parties = partiesOf(own)
   const found = parties.find((party) => (origin === null ? new URL(party.origin).host === host : party.origin === origin))
   if (found !== undefined) return found
