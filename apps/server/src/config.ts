@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type EngineName, engineNames, Password, Username } from '@stackquay/contract'
-import { readAddressRange, type SecondFactorRule, secondFactorRules } from '@stackquay/domain'
+import { readAddressRange, type SecondFactorRule } from '@stackquay/domain'
 import { z } from 'zod'
 import { ImageMapError, imageMapEntries, imageMapOf } from './image-map.ts'
 import { type IsolationLevel, isolationLevels } from './isolation/level.ts'
+import { requireSecondFactor } from './settings/require-second-factor.ts'
+import { urlHost } from './settings/url-host.ts'
 
 const Address = z
   .string()
@@ -201,12 +203,7 @@ export const settings = {
     .refine((days) => days >= 1 && days <= 365, 'must lie in 1-365')
     .default(7)
     .describe('Days after which a browser session ends, used or not. Default: `7`.'),
-  STACKQUAY_REQUIRE_SECOND_FACTOR: z
-    .enum(secondFactorRules)
-    .default('off')
-    .describe(
-      'Of whom a second factor is required to log in: `off`, `administrators` or `everyone`. Whoever has none may do nothing before it is set up. Default: `off`.',
-    ),
+  STACKQUAY_REQUIRE_SECOND_FACTOR: requireSecondFactor,
   STACKQUAY_TRUSTED_PROXIES: z
     .string()
     .transform((text) =>
@@ -397,9 +394,4 @@ export function readRoots(text: string | undefined): readonly string[] {
 /** Where the page is when no other address is named. */
 export function urlOfListen({ host, port }: Config['listen']): string {
   return `http://${urlHost(host)}:${port}`
-}
-
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }

@@ -2,9 +2,20 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 
 /** An authenticator in software, as FIDO2 has it: ES256, attestation `none`, a counter. For one passkey. */
 export interface SoftwareAuthenticator {
-  create(options: Record<string, any>, at?: At): Record<string, unknown>
-  get(options: Record<string, any>, at?: At): Record<string, unknown>
+  create(options: MakingOptions, at?: At): Record<string, unknown>
+  get(options: SigningOptions, at?: At): Record<string, unknown>
   counter: number
+}
+
+/** What of the service's options it looks at. */
+interface MakingOptions {
+  readonly challenge: string
+  readonly rp: { readonly id: string }
+  readonly user: { readonly id: string }
+}
+interface SigningOptions {
+  readonly challenge: string
+  readonly rpId: string
 }
 
 interface At {

@@ -29,11 +29,19 @@ test('a code is right for its step, the one before and the one after, and for no
   }
   const spaced = codeAt(secret, step).replace(/^(...)/, '$1 ')
   assert.equal(matchingStep(text, spaced, at), step)
-  for (const wrong of ['', '12345', '1234567', 'abcdef', '١٢٣٤٥٦', '12345６']) assert.equal(matchingStep(text, wrong, at), null)
+  for (const wrong of ['', '12345', '1234567', 'abcdef', '١٢٣٤٥٦', '12345６'])
+    assert.equal(matchingStep(text, wrong, at), null)
 })
 
 test('base32 is that of RFC 4648, and a secret has 160 bits', () => {
-  for (const [text, coded] of [['', ''], ['f', 'MY'], ['fo', 'MZXQ'], ['foo', 'MZXW6'], ['foob', 'MZXW6YQ'], ['foobar', 'MZXW6YTBOI']] as const) {
+  for (const [text, coded] of [
+    ['', ''],
+    ['f', 'MY'],
+    ['fo', 'MZXQ'],
+    ['foo', 'MZXW6'],
+    ['foob', 'MZXW6YQ'],
+    ['foobar', 'MZXW6YTBOI'],
+  ] as const) {
     assert.equal(base32(Buffer.from(text)), coded)
     assert.equal(fromBase32(coded).toString(), text)
   }
@@ -79,14 +87,20 @@ test('a challenge holds for what it was made for, until its end, and is used onc
 test('passkeys are for the addresses that the service was told, whatever a request says of itself', () => {
   const party = (publicUrl: string, headers: Record<string, string>) => {
     try {
-      const { id, origin } = relyingPartyOf({ header: (name) => headers[name] ?? null }, { publicUrl, listen: { port: 8700 } })
+      const { id, origin } = relyingPartyOf(
+        { header: (name) => headers[name] ?? null },
+        { publicUrl, listen: { port: 8700 } },
+      )
       return `${id} ${origin}`
     } catch (error) {
       return (error as { code?: string }).code
     }
   }
   const local = 'http://127.0.0.1:8700'
-  assert.equal(party(local, { origin: 'http://localhost:8700', host: 'localhost:8700' }), 'localhost http://localhost:8700')
+  assert.equal(
+    party(local, { origin: 'http://localhost:8700', host: 'localhost:8700' }),
+    'localhost http://localhost:8700',
+  )
   assert.equal(party(local, { host: 'localhost:8700' }), 'localhost http://localhost:8700')
   // A project's program in front of ours sends what it likes.
   assert.equal(party(local, { origin: 'http://localhost:23591', host: 'localhost:23591' }), 'passkey_unavailable')

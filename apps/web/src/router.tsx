@@ -42,11 +42,27 @@ const login = createRoute({
 
 async function needsSession({ location }: { readonly location: { readonly href: string } }): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery)
+  if (me?.mustEnrol === true)
+    throw redirect({ to: '/enrol', search: location.href === '/' ? {} : { next: location.href } })
   if (me !== null) return
   const { needsSetup } = await queryClient.fetchQuery(setupQuery)
   if (needsSetup) throw redirect({ to: '/setup' })
   throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
 }
+
+/** Without the frame: nothing that is in it is open yet. */
+const enrol = createRoute({
+  getParentRoute: () => root,
+  path: '/enrol',
+  validateSearch: (search): { next?: string } => {
+    const next = ownPath(search.next)
+    return next === undefined ? {} : { next }
+  },
+  beforeLoad: async () => {
+    if ((await queryClient.ensureQueryData(meQuery)) === null) throw redirect({ to: '/login', search: {} })
+  },
+  component: lazyRouteComponent(() => import('./pages/enrol-page.tsx'), 'EnrolPage'),
+})
 
 /** Where the page of a service sends whoever it does not know. */
 const enter = createRoute({
@@ -222,6 +238,11 @@ const sessions = createRoute({
   path: '/settings/sessions',
   component: lazyRouteComponent(() => import('./pages/sessions-page.tsx'), 'SessionsPage'),
 })
+const signIn = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/sign-in',
+  component: lazyRouteComponent(() => import('./pages/sign-in-page.tsx'), 'SignInPage'),
+})
 const sshKeys = createRoute({
   getParentRoute: () => app,
   path: '/settings/ssh-keys',
@@ -282,6 +303,7 @@ export const router = createRouter({
     setup,
     login,
     enter,
+    enrol,
     app.addChildren([
       projects,
       projectsAlias,
@@ -311,6 +333,7 @@ export const router = createRouter({
       activity,
       tokens,
       sessions,
+      signIn,
       sshKeys,
       users,
       general,

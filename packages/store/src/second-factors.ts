@@ -2,13 +2,7 @@ import { Secret } from '@stackquay/contract'
 import type { Transaction } from 'kysely'
 import type { Reading, Writing } from './context.ts'
 import { TakenError } from './errors.ts'
-import type {
-  FactorKind,
-  PasskeyRow,
-  SecondFactorReader,
-  SecondFactorWriter,
-  TotpRow,
-} from './model/second-factors.ts'
+import type { FactorKind, PasskeyRow, SecondFactorReader, SecondFactorWriter, TotpRow } from './model/second-factors.ts'
 import { given } from './prepared.ts'
 import type { Schema } from './schema.ts'
 import type { PasskeysTable, TotpTable } from './schema-access.ts'

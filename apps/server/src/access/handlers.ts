@@ -21,7 +21,15 @@ import { userHandlers } from './user-handlers.ts'
 export interface AccessDeps {
   readonly store: Pick<
     Store,
-    'users' | 'sessions' | 'devices' | 'secondFactors' | 'tokens' | 'projects' | 'sealing' | 'transaction' | 'replaceKey'
+    | 'users'
+    | 'sessions'
+    | 'devices'
+    | 'secondFactors'
+    | 'tokens'
+    | 'projects'
+    | 'sealing'
+    | 'transaction'
+    | 'replaceKey'
   >
   /** Where the key that seals secrets is kept. */
   readonly keys: KeyPlace

@@ -1,6 +1,6 @@
 import { createAuthenticator } from '../access/authenticator.ts'
-import { createFirstAdmin } from '../access/first-admin.ts'
 import { enrolmentRule } from '../access/factors/enrolment.ts'
+import { createFirstAdmin } from '../access/first-admin.ts'
 import { accessHandlers } from '../access/handlers.ts'
 import { createPasswordAgain, type PasswordAgain } from '../access/password-again.ts'
 import { createSessionCookie } from '../access/session-cookie.ts'

@@ -174,6 +174,10 @@ function apply(event: EventRecord): void {
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return
     case 'notification.changed':
+    case 'second-factor.changed':
+      void queryClient.invalidateQueries({ queryKey: ['second-factor'] })
+      void queryClient.invalidateQueries({ queryKey: ['users'] })
+      return
     case 'device.added':
       void queryClient.invalidateQueries({ queryKey: ['notifications'] })
       return

@@ -9,7 +9,7 @@ export const settingGroups = {
   network: ['portRange', 'publishAddress', 'shareSsh'],
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
   kept: ['trashDays', 'logMaxMb', 'logMaxDays', 'logLevel'],
-  limits: ['runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays'],
+  limits: ['runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays', 'requireSecondFactor'],
 } as const satisfies Record<string, readonly InstanceSettingKey[]>
 
 export type SettingGroup = keyof typeof settingGroups

@@ -9,6 +9,7 @@ import {
   Bell,
   ExternalLink,
   FileKey,
+  Fingerprint,
   FlaskConical,
   KeyRound,
   type LucideIcon,
@@ -126,6 +127,7 @@ function Pages({ onClose }: { onClose: () => void }) {
         value={texts.nav.sessions}
         onSelect={then(() => navigate({ to: '/settings/sessions' }))}
       />
+      <Entry icon={Fingerprint} value={texts.nav.signIn} onSelect={then(() => navigate({ to: '/settings/sign-in' }))} />
       <Entry icon={FileKey} value={texts.nav.sshKeys} onSelect={then(() => navigate({ to: '/settings/ssh-keys' }))} />
       {may('admin') && (
         <>

@@ -1,18 +1,21 @@
 import { ApiError } from '@stackquay/client'
-import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { SecondFactorAsked } from '@stackquay/contract'
+import { useSearch } from '@tanstack/react-router'
+import { Fingerprint } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { client, problemFrom } from '../api/client.ts'
-import { deviceKeyFor, keepDeviceKey } from '../api/device-keys.ts'
-import { meQuery } from '../api/queries.ts'
-import { keepSessionKey } from '../api/session-key.ts'
+import { deviceKeyFor } from '../api/device-keys.ts'
 import { Button } from '../components/button.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
 import { TextField } from '../components/field.tsx'
 import { Form } from '../components/form.tsx'
 import { useNow } from '../components/use-now.ts'
+import { askPasskey, passkeysHere } from '../lib/passkeys.ts'
+import { withPasskey } from '../modules/problem-of-passkey.ts'
 import { texts } from '../texts/index.ts'
 import { AuthLayout } from './auth-layout.tsx'
+import { useEnterSession } from './login/enter-session.ts'
+import { SecondStep } from './login/second-step.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.login
@@ -20,26 +23,19 @@ const t = texts.login
 export function LoginPage() {
   useTitle(t.pageTitle)
   const { next } = useSearch({ from: '/login' })
-  const navigate = useNavigate()
-  const queries = useQueryClient()
+  const enter = useEnterSession(next)
+  const [asked, setAsked] = useState<SecondFactorAsked | null>(null)
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const [until, setUntil] = useState<number | null>(null)
 
-  const submit = async () => {
+  const submit = (act: () => Promise<void>) => async () => {
     setBusy(true)
     setError(null)
     try {
-      const name = username.trim()
-      const { deviceKey, csrfToken, ...me } = await client.call('login', {
-        body: { username: name, password, ...deviceKeyFor(name) },
-      })
-      keepDeviceKey(name, deviceKey)
-      keepSessionKey(csrfToken)
-      queries.setQueryData(meQuery.queryKey, me)
-      await navigate({ href: next ?? '/' })
+      await act()
     } catch (failure) {
       setError(failure)
       const seconds =
@@ -49,9 +45,31 @@ export function LoginPage() {
       setBusy(false)
     }
   }
+  const byPassword = async () => {
+    const name = username.trim()
+    const answer = await client.call('login', { body: { username: name, password, ...deviceKeyFor(name) } })
+    if ('challenge' in answer) setAsked(answer)
+    else await enter(answer)
+  }
+  const byPasskey = () =>
+    withPasskey(async () => {
+      const passkey = await askPasskey(await client.call('beginPasskeyLogin'))
+      await enter(await client.call('loginWithPasskey', { body: { passkey, ...deviceKeyFor(username.trim()) } }))
+    })
+  const back = () => {
+    setAsked(null)
+    setPassword('')
+  }
+  if (asked !== null) {
+    return (
+      <AuthLayout title={t.secondTitle} detail={t.secondDetail(username.trim())}>
+        <SecondStep asked={asked} onSession={enter} onBack={back} />
+      </AuthLayout>
+    )
+  }
   return (
     <AuthLayout title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
-      <Form onSubmit={submit}>
+      <Form onSubmit={submit(byPassword)}>
         <TextField
           label={t.username}
           required
@@ -78,6 +96,11 @@ export function LoginPage() {
         <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
           {busy ? t.submitting : t.submit}
         </Button>
+        {passkeysHere() === null && (
+          <Button icon={Fingerprint} size="lg" disabled={busy} onClick={() => void submit(byPasskey)()}>
+            {t.usePasskey}
+          </Button>
+        )}
       </Form>
     </AuthLayout>
   )

@@ -7,6 +7,7 @@ import {
   BookOpen,
   ChevronsUpDown,
   FileKey,
+  Fingerprint,
   KeyRound,
   LogOut,
   type LucideIcon,
@@ -186,6 +187,9 @@ function OwnItems() {
       <Item to="/settings/tokens" icon={KeyRound}>
         {texts.nav.tokens}
       </Item>
+      <Item to="/settings/sign-in" icon={Fingerprint}>
+        {texts.nav.signIn}
+      </Item>
       <Item to="/settings/sessions" icon={MonitorSmartphone}>
         {texts.nav.sessions}
       </Item>
@@ -208,7 +212,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sign-in' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

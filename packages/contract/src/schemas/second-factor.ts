@@ -92,4 +92,3 @@ export const PasskeyAdded = RecoveryCodes.extend({ passkey: PasskeyView }).meta(
 export const SecondFactorReset = z
   .object({ removed: z.array(z.enum(['totp', 'passkey'])) })
   .meta({ id: 'SecondFactorReset' })
-

@@ -5,8 +5,8 @@ import type { Handlers, Principal, RequestContext } from '../../http/handler.ts'
 import type { PasswordAgain } from '../password-again.ts'
 import { sessionOf } from '../session-of.ts'
 import { checkFactor } from './check-factor.ts'
-import { createPendingTotp } from './pending-totp.ts'
 import type { FactorParts } from './parts.ts'
+import { createPendingTotp } from './pending-totp.ts'
 import { newRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { relyingPartyOf } from './relying-party.ts'
 import { matchingStep, newTotpSecret, totpUri } from './totp.ts'
@@ -99,7 +99,12 @@ function totpHandlers({ store, factors, passwordAgain, now }: FactorAccountDeps)
         if (held === null || !(await held.take(tx))) return false
         const { passkeys } = await store.secondFactors.of(user.id)
         await tx.secondFactors.removeTotp(user.id)
-        const removed = { action: 'totp.disable', kind: 'totp', target: user.name, isLast: passkeys.length === 0 } as const
+        const removed = {
+          action: 'totp.disable',
+          kind: 'totp',
+          target: user.name,
+          isLast: passkeys.length === 0,
+        } as const
         await recordRemoved(tx, removed, context)
         return true
       })

@@ -66,9 +66,13 @@ async function checkCode(
   { signal }: RequestContext,
 ): Promise<HeldFactor | null> {
   if (totp !== null && totp.failures >= mostWrongCodes && device === null) {
-    throw new ProblemError('second_factor_failed', `${mostWrongCodes} codes in a row were wrong, so codes open nothing now.`, {
-      hint: 'Use a passkey, a recovery code or a browser that logged in before, or ask an administrator. Change your password: somebody knows it.',
-    })
+    throw new ProblemError(
+      'second_factor_failed',
+      `${mostWrongCodes} codes in a row were wrong, so codes open nothing now.`,
+      {
+        hint: 'Use a passkey, a recovery code or a browser that logged in before, or ask an administrator. Change your password: somebody knows it.',
+      },
+    )
   }
   const key = device ?? user
   await codes.attempt(key, signal)

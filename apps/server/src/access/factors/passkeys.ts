@@ -15,12 +15,26 @@ export interface SignedBy {
 
 /** The ceremonies of WebAuthn. `about` is what a challenge was made for: another session's or attempt's does not hold. */
 export interface Passkeys {
-  askToMake(ask: { party: RelyingParty; user: MadeFor; has: readonly PasskeyRow[]; about: About }): Promise<PasskeyOptions>
-  readMade(answer: { party: RelyingParty; given: PasskeyCredential; about: About }): Promise<MadePasskey & { challenge: string }>
+  askToMake(ask: {
+    party: RelyingParty
+    user: MadeFor
+    has: readonly PasskeyRow[]
+    about: About
+  }): Promise<PasskeyOptions>
+  readMade(answer: {
+    party: RelyingParty
+    given: PasskeyCredential
+    about: About
+  }): Promise<MadePasskey & { challenge: string }>
   /** Without `of`: any passkey of this host, and the authenticator has to verify the person. */
   askToSign(ask: { party: RelyingParty; of?: readonly PasskeyRow[]; about: About }): Promise<PasskeyOptions>
   /** Null when it does not hold, whatever the reason: a stranger is told none. */
-  readSigned(answer: { party: RelyingParty; given: PasskeyCredential; about: About; of?: string }): Promise<SignedBy | null>
+  readSigned(answer: {
+    party: RelyingParty
+    given: PasskeyCredential
+    about: About
+    of?: string
+  }): Promise<SignedBy | null>
 }
 
 type About = readonly string[]
@@ -60,7 +74,10 @@ export function createPasskeys(store: Pick<Store, 'secondFactors'>, challenges: 
         let challenge = ''
         const { verified, registrationInfo } = await verifyRegistrationResponse({
           response: given as never,
-          expectedChallenge: (asked) => challenges.holds((challenge = asked), bound('make', party, about)),
+          expectedChallenge: (asked) => {
+            challenge = asked
+            return challenges.holds(asked, bound('make', party, about))
+          },
           expectedOrigin: party.origin,
           expectedRPID: party.id,
           requireUserVerification: true,
@@ -72,10 +89,14 @@ export function createPasskeys(store: Pick<Store, 'secondFactors'>, challenges: 
         const known = transports.filter((one) => /^[a-z-]{1,20}$/.test(one)).slice(0, 10)
         return { credential: id, publicKey: encoded, counter, transports: known, rpId: party.id, challenge }
       } catch (error) {
-        throw new ProblemError('second_factor_failed', 'The passkey cannot be kept: it was not made for this request.', {
-          hint: 'Begin again. The authenticator has to verify you, by a PIN, a fingerprint or your face.',
-          cause: error,
-        })
+        throw new ProblemError(
+          'second_factor_failed',
+          'The passkey cannot be kept: it was not made for this request.',
+          {
+            hint: 'Begin again. The authenticator has to verify you, by a PIN, a fingerprint or your face.',
+            cause: error,
+          },
+        )
       }
     },
 
@@ -103,7 +124,10 @@ export function createPasskeys(store: Pick<Store, 'secondFactors'>, challenges: 
         let challenge = ''
         const { verified, authenticationInfo } = await verifyAuthenticationResponse({
           response: given as never,
-          expectedChallenge: (asked) => challenges.holds((challenge = asked), bound('sign', party, about)),
+          expectedChallenge: (asked) => {
+            challenge = asked
+            return challenges.holds(asked, bound('sign', party, about))
+          },
           expectedOrigin: party.origin,
           expectedRPID: party.id,
           requireUserVerification: of === undefined,

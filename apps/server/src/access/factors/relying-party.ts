@@ -22,7 +22,9 @@ export function relyingPartyOf(request: Pick<RequestContext, 'header'>, own: Own
   const origin = request.header('origin')
   const host = request.header('host')?.toLowerCase()
   const parties = partiesOf(own)
-  const found = parties.find((party) => (origin === null ? new URL(party.origin).host === host : party.origin === origin))
+  const found = parties.find((party) =>
+    origin === null ? new URL(party.origin).host === host : party.origin === origin,
+  )
   if (found !== undefined) return found
   const usable = parties.map((party) => party.origin).join(' or ')
   throw new ProblemError('passkey_unavailable', `Passkeys are not for ${origin ?? host ?? 'this address'}.`, {

@@ -20,7 +20,10 @@ export function factorResetHandlers({
         const user = await store.users.find(params.uid)
         if (user === null) throw new ProblemError('not_found', `There is no user "${params.uid}".`)
         const { totp, passkeys } = await store.secondFactors.of(user.id)
-        const kinds = [...(totp === null ? [] : ['totp' as const]), ...(passkeys.length === 0 ? [] : ['passkey' as const])]
+        const kinds = [
+          ...(totp === null ? [] : ['totp' as const]),
+          ...(passkeys.length === 0 ? [] : ['passkey' as const]),
+        ]
         await tx.secondFactors.removeAll(user.id)
         await tx.sessions.deleteOfUser(user.id, sessionId)
         await tx.devices.deleteOfUser(user.id)

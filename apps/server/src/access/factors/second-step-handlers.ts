@@ -35,7 +35,12 @@ export async function askSecondFactor(
       actor: user.username,
     }),
   )
-  const body = { challenge, kinds: kindsOf(has, passkey !== null), passkey, expiresAt: new Date(expiresAt).toISOString() }
+  const body = {
+    challenge,
+    kinds: kindsOf(has, passkey !== null),
+    passkey,
+    expiresAt: new Date(expiresAt).toISOString(),
+  }
   return { status: 202, body }
 }
 
@@ -60,9 +65,7 @@ export function secondStepHandlers(deps: SecondStepDeps) {
   const { store, factors, now } = deps
   const refuse = async (context: RequestContext, user: UserRow | null, reason: string): Promise<never> => {
     const target = user?.username ?? 'passkey'
-    await deps.denied.record(
-      context.audit({ action: 'auth.login', target, outcome: 'denied', changes: { reason } }),
-    )
+    await deps.denied.record(context.audit({ action: 'auth.login', target, outcome: 'denied', changes: { reason } }))
     throw new ProblemError('second_factor_failed', 'The second factor does not hold, or was used before.')
   }
 
@@ -74,7 +77,12 @@ export function secondStepHandlers(deps: SecondStepDeps) {
         factors.logins.finish(challenge)
         const detail = 'This log-in is over: it took too long, was tried too often, or the account was changed.'
         await deps.denied.record(
-          context.audit({ action: 'auth.login', target: null, outcome: 'denied', changes: { reason: 'challenge_invalid' } }),
+          context.audit({
+            action: 'auth.login',
+            target: null,
+            outcome: 'denied',
+            changes: { reason: 'challenge_invalid' },
+          }),
         )
         throw new ProblemError('challenge_invalid', detail, { hint: 'Log in with the password again.' })
       }
@@ -85,7 +93,8 @@ export function secondStepHandlers(deps: SecondStepDeps) {
       const reply = await completeLogin(
         {
           ...{ user, by: held.by, remember: attempt.remember },
-          take: async (tx) => (await isAsBefore(user, store)) && (await held.take(tx)) && factors.logins.finish(challenge),
+          take: async (tx) =>
+            (await isAsBefore(user, store)) && (await held.take(tx)) && factors.logins.finish(challenge),
         },
         deps,
         context,
