@@ -82,6 +82,22 @@ describe('every operation that is to be recorded', () => {
       const [device] = (await call('listDevices')).json.items
       return call('forgetDevice', { params: { did: device.id } })
     },
+    loginSecond: async (call) => {
+      const { recoveryCodes } = await factor(call)
+      const { challenge } = (await call('login', { body: admin })).json
+      return call('loginSecond', { body: { challenge, recoveryCode: recoveryCodes[0] } })
+    },
+    replaceRecoveryCodes: (call) => call('replaceRecoveryCodes', { body: { password: admin.password } }),
+    addPasskey: async (call) => {
+      await page(call)
+      const credential = authenticator.create((await call('beginPasskey', await page(call))).json)
+      return call('addPasskey', { body: { name: 'Laptop', credential }, headers: (await page(call)).headers })
+    },
+    loginWithPasskey: async (call) => {
+      const { headers } = await page(call)
+      const passkey = authenticator.get((await call('beginPasskeyLogin', { headers })).json)
+      return call('loginWithPasskey', { body: { passkey }, headers })
+    },
     addSshKey: (call) => call('addSshKey', { body: { publicKey: publicHalf(newDeployKey(), 'ada').publicKey } }),
     removeSshKey: async (call) => {
       const { id } = (await call('listSshKeys')).json.items[0]

@@ -53,10 +53,8 @@ test('the address for apps names instance and account, whatever characters they 
   const uri = totpUri({ secret: 'MZXW6', issuer: 'Stackquay (quay.example.org:8700)', account: 'ada' })
   const url = new URL(uri)
   assert.equal(decodeURIComponent(url.pathname), '/Stackquay (quay.example.org:8700):ada')
-  assert.deepEqual(Object.fromEntries(url.searchParams), {
-    ...{ secret: 'MZXW6', issuer: 'Stackquay (quay.example.org:8700)' },
-    ...{ algorithm: 'SHA1', digits: '6', period: '30' },
-  })
+  const issuer = 'Stackquay (quay.example.org:8700)'
+  assert.deepEqual(Object.fromEntries(url.searchParams), { secret: 'MZXW6', issuer })
   assert.ok(!uri.includes('+'), 'some apps show a plus as it is')
 })
 

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** Time-based one-time passwords (RFC 6238) as every authenticator app makes them: SHA-1, six digits, 30 seconds. */
-export const stepSeconds = 30
+const stepSeconds = 30
 const digits = 6
 /** Clocks differ, and people type: the code before and the one after are right too. */
 const window = 1
@@ -40,10 +40,10 @@ export function matchingStep(secret: string, given: string, ms: number): number 
   return found
 }
 
-/** What apps read from a QR code. `issuer` tells this instance from others in their lists. */
+/** What apps read from a QR code, without what they take for granted: fewer dots are easier to read. `issuer` tells this instance from others in their lists. */
 export function totpUri({ secret, issuer, account }: { secret: string; issuer: string; account: string }): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
-  const query = new URLSearchParams({ secret, issuer, algorithm: 'SHA1', digits: '6', period: String(stepSeconds) })
+  const query = new URLSearchParams({ secret, issuer })
   return `otpauth://totp/${label}?${query.toString().replaceAll('+', '%20')}`
 }
 
