@@ -331,12 +331,16 @@ describe('who may do what', () => {
   test('what needs nobody is this and nothing else', () => {
     const open = operationList.filter(({ access }) => access.kind === 'public').map(({ id }) => id)
     assert.deepEqual(open.sort(), [
+      'beginPasskeyLogin',
       'completeSetup',
       'getHealth',
       'getManifestSchema',
       'getOpenapi',
       'getSetup',
       'login',
+      // They prove who they are by what they take.
+      'loginSecond',
+      'loginWithPasskey',
       // What it takes is signed.
       'receivePush',
     ])
