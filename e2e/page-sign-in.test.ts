@@ -43,7 +43,7 @@ describe('signing in on the page with a second factor', () => {
 
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' })
   const dialog = () => page.getByRole('dialog')
-  const password = async ({ username, password: given } = admin) => {
+  const password = async ({ username, password: given }: { username: string; password: string } = admin) => {
     await page.goto(`${url}/login`)
     await page.getByLabel('User name').fill(username)
     await page.getByLabel('Password').fill(given)

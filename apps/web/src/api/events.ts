@@ -174,11 +174,8 @@ function apply(event: EventRecord): void {
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return
     case 'notification.changed':
-    case 'second-factor.changed':
-      void queryClient.invalidateQueries({ queryKey: ['second-factor'] })
-      void queryClient.invalidateQueries({ queryKey: ['users'] })
-      return
     case 'device.added':
+    case 'second-factor.changed':
       void queryClient.invalidateQueries({ queryKey: ['notifications'] })
       return
     default:

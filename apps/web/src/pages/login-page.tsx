@@ -14,7 +14,7 @@ import { askPasskey, passkeysHere } from '../lib/passkeys.ts'
 import { withPasskey } from '../modules/problem-of-passkey.ts'
 import { texts } from '../texts/index.ts'
 import { AuthLayout } from './auth-layout.tsx'
-import { useEnterSession } from './login/enter-session.ts'
+import { type Session, useEnterSession } from './login/enter-session.ts'
 import { SecondStep } from './login/second-step.tsx'
 import { useTitle } from './use-title.ts'
 
@@ -24,7 +24,28 @@ export function LoginPage() {
   useTitle(t.pageTitle)
   const { next } = useSearch({ from: '/login' })
   const enter = useEnterSession(next)
-  const [asked, setAsked] = useState<SecondFactorAsked | null>(null)
+  const [asked, setAsked] = useState<(SecondFactorAsked & { readonly name: string }) | null>(null)
+  if (asked === null) {
+    const ask = (name: string, challenge: SecondFactorAsked) => setAsked({ ...challenge, name })
+    return (
+      <AuthLayout title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
+        <FirstStep onSession={enter} onAsked={ask} />
+      </AuthLayout>
+    )
+  }
+  return (
+    <AuthLayout title={t.secondTitle} detail={t.secondDetail(asked.name)}>
+      <SecondStep asked={asked} onSession={enter} onBack={() => setAsked(null)} />
+    </AuthLayout>
+  )
+}
+
+interface FirstStepProps {
+  onSession: (session: Session) => Promise<void>
+  onAsked: (name: string, asked: SecondFactorAsked) => void
+}
+
+function FirstStep({ onSession, onAsked }: FirstStepProps) {
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
   const [busy, setBusy] = useState(false)
@@ -48,61 +69,48 @@ export function LoginPage() {
   const byPassword = async () => {
     const name = username.trim()
     const answer = await client.call('login', { body: { username: name, password, ...deviceKeyFor(name) } })
-    if ('challenge' in answer) setAsked(answer)
-    else await enter(answer)
+    if ('challenge' in answer) onAsked(name, answer)
+    else await onSession(answer)
   }
   const byPasskey = () =>
     withPasskey(async () => {
       const passkey = await askPasskey(await client.call('beginPasskeyLogin'))
-      await enter(await client.call('loginWithPasskey', { body: { passkey, ...deviceKeyFor(username.trim()) } }))
+      await onSession(await client.call('loginWithPasskey', { body: { passkey, ...deviceKeyFor(username.trim()) } }))
     })
-  const back = () => {
-    setAsked(null)
-    setPassword('')
-  }
-  if (asked !== null) {
-    return (
-      <AuthLayout title={t.secondTitle} detail={t.secondDetail(username.trim())}>
-        <SecondStep asked={asked} onSession={enter} onBack={back} />
-      </AuthLayout>
-    )
-  }
   return (
-    <AuthLayout title={t.title} detail={next === undefined ? undefined : t.sessionEnded}>
-      <Form onSubmit={submit(byPassword)}>
-        <TextField
-          label={t.username}
-          required
-          autoFocus
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          value={username}
-          onChange={(event) => setUsername(event.target.value)}
-        />
-        <TextField
-          label={t.password}
-          type="password"
-          required
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-        {until !== null ? (
-          <Throttled until={until} onOver={() => setUntil(null)} />
-        ) : (
-          error !== null && problemFrom(error).status !== 429 && <ErrorNote error={error} />
-        )}
-        <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
-          {busy ? t.submitting : t.submit}
+    <Form onSubmit={submit(byPassword)}>
+      <TextField
+        label={t.username}
+        required
+        autoFocus
+        autoComplete="username"
+        autoCapitalize="none"
+        spellCheck={false}
+        value={username}
+        onChange={(event) => setUsername(event.target.value)}
+      />
+      <TextField
+        label={t.password}
+        type="password"
+        required
+        autoComplete="current-password"
+        value={password}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+      {until !== null ? (
+        <Throttled until={until} onOver={() => setUntil(null)} />
+      ) : (
+        error !== null && problemFrom(error).status !== 429 && <ErrorNote error={error} />
+      )}
+      <Button type="submit" look="primary" size="lg" busy={busy} disabled={until !== null}>
+        {busy ? t.submitting : t.submit}
+      </Button>
+      {passkeysHere() === null && (
+        <Button icon={Fingerprint} size="lg" disabled={busy} onClick={() => void submit(byPasskey)()}>
+          {t.usePasskey}
         </Button>
-        {passkeysHere() === null && (
-          <Button icon={Fingerprint} size="lg" disabled={busy} onClick={() => void submit(byPasskey)()}>
-            {t.usePasskey}
-          </Button>
-        )}
-      </Form>
-    </AuthLayout>
+      )}
+    </Form>
   )
 }
 

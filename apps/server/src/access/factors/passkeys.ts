@@ -48,6 +48,10 @@ const webauthn = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
 
 export function createPasskeys(store: Pick<Store, 'secondFactors'>, challenges: SignedChallenges): Passkeys {
+  return { ...making(challenges), ...signing(store, challenges) }
+}
+
+function making(challenges: SignedChallenges): Pick<Passkeys, 'askToMake' | 'readMade'> {
   return {
     async askToMake({ party, user, has, about }) {
       const { generateRegistrationOptions } = await webauthn()
@@ -99,7 +103,14 @@ export function createPasskeys(store: Pick<Store, 'secondFactors'>, challenges: 
         )
       }
     },
+  }
+}
 
+function signing(
+  store: Pick<Store, 'secondFactors'>,
+  challenges: SignedChallenges,
+): Pick<Passkeys, 'askToSign' | 'readSigned'> {
+  return {
     async askToSign({ party, of, about }) {
       const { generateAuthenticationOptions } = await webauthn()
       const options = await generateAuthenticationOptions({

@@ -110,12 +110,11 @@ function Passkeys({
 function AddPasskey({ onClose, onChanged }: { onClose: () => void; onChanged: () => Promise<unknown> }) {
   const [name, setName] = useState(usualName)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const done = async () => {
-    await onChanged()
+  const done = () => {
     onClose()
     toastDone(t.passkeyAdded)
   }
-  if (codes !== null) return <RecoveryCodes codes={codes} onClose={() => void done()} />
+  if (codes !== null) return <RecoveryCodes codes={codes} onClose={done} />
   return (
     <PasswordStep
       submit={t.passkeyMake}
@@ -126,8 +125,10 @@ function AddPasskey({ onClose, onChanged }: { onClose: () => void; onChanged: ()
           const options = await client.call('beginPasskey', { body: { password } })
           const credential = await makePasskey(options)
           const { recoveryCodes } = await client.call('addPasskey', { body: { name: name.trim(), credential } })
+          // It holds already, however this dialog is closed.
+          void onChanged()
           if (recoveryCodes.length > 0) setCodes(recoveryCodes)
-          else await done()
+          else done()
         })
       }
     >

@@ -58,12 +58,11 @@ interface StepProps {
 function AddTotp({ onClose, onChanged }: StepProps) {
   const [begun, setBegun] = useState<CallResult<'beginTotp'> | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const done = async () => {
-    await onChanged()
+  const done = () => {
     onClose()
     toastDone(t.appAdded)
   }
-  if (codes !== null) return <RecoveryCodes codes={codes} onClose={() => void done()} />
+  if (codes !== null) return <RecoveryCodes codes={codes} onClose={done} />
   if (begun === null) {
     return (
       <PasswordStep
@@ -78,7 +77,9 @@ function AddTotp({ onClose, onChanged }: StepProps) {
       begun={begun}
       onClose={onClose}
       onCodes={(made) => {
-        if (made.length === 0) void done()
+        // It holds already, however this dialog is closed.
+        void onChanged()
+        if (made.length === 0) done()
         else setCodes(made)
       }}
     />
