@@ -307,12 +307,14 @@ test('a passkey is kept for the session that asked, once, and without certificat
     ['second_factor_failed'],
   )
   assert.deepEqual(codesOf([await keep(ada.headers, { id: 'x', response: {} })]), ['second_factor_failed'])
+  const other = softwareAuthenticator()
   const both = await Promise.all([
     keep(ada.headers, authenticator.create(options)),
-    keep(ada.headers, softwareAuthenticator().create(options)),
+    keep(ada.headers, other.create(options)),
   ])
   assert.deepEqual(codesOf(both).sort(), [201, 'second_factor_failed'])
-  assert.deepEqual(codesOf([(await addPasskey(ada.headers, authenticator)).added]), ['conflict'], 'the same again')
+  const kept = both[0]!.statusCode === 201 ? authenticator : other
+  assert.deepEqual(codesOf([(await addPasskey(ada.headers, kept)).added]), ['conflict'], 'the same again')
   const elsewhere = await post(
     '/auth/passkeys/options',
     { password },
