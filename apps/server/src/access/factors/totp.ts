@@ -41,7 +41,9 @@ export function matchingStep(secret: string, given: string, ms: number): number 
 }
 
 /** What apps read from a QR code, without what they take for granted: fewer dots are easier to read. `issuer` tells this instance from others in their lists. */
-export function totpUri({ secret, issuer, account }: { secret: string; issuer: string; account: string }): string {
+export function totpUri({ secret, account, ...given }: { secret: string; issuer: string; account: string }): string {
+  // A colon ends the issuer, also an encoded one.
+  const issuer = given.issuer.replaceAll(':', ' ')
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
   const query = new URLSearchParams({ secret, issuer })
   return `otpauth://totp/${label}?${query.toString().replaceAll('+', '%20')}`
