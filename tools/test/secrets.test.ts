@@ -4,6 +4,7 @@ import { filesBelow, isOurCode, read } from '../repository.ts'
 
 /** Where the text of a sealed secret leaves its type, and why. A new place is a decision: add it here, with its reason. */
 const places: Readonly<Record<string, string>> = {
+  'apps/server/src/access/factors/check-factor.ts': 'to compare with the code of an authenticator app',
   'apps/server/src/app/instance.ts': 'for engines, inside apply',
   'apps/server/src/backup-targets/sealed-access.ts': 'to connect to a backup target, and to open what lies there',
   'apps/server/src/backups/backup-keys.ts': 'the identity that opens the settings of a backup',

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type EngineName, Password, Username } from '@stackquay/contract'
+import type { SecondFactorRule } from '@stackquay/domain'
 import { z } from 'zod'
 import { settings } from './environment.ts'
 import { ImageMapError, imageMapEntries, imageMapOf } from './image-map.ts'
 import type { IsolationLevel } from './isolation/level.ts'
+import { urlHost } from './settings/url-host.ts'
 
 const Schema = z.object(settings)
 
@@ -59,6 +61,7 @@ export interface Config {
   readonly metricsDays: number
   /** How long a browser session lasts without use, and at most. */
   readonly sessions: { readonly idleMs: number; readonly ageMs: number }
+  readonly requireSecondFactor: SecondFactorRule
   readonly trustedProxies: readonly string[]
   readonly publicUrl: string
   /** Where the newest version is told; null: nobody is asked. */
@@ -143,6 +146,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       idleMs: values.STACKQUAY_SESSION_IDLE_HOURS * 3_600_000,
       ageMs: values.STACKQUAY_SESSION_MAX_DAYS * 86_400_000,
     },
+    requireSecondFactor: values.STACKQUAY_REQUIRE_SECOND_FACTOR,
     trustedProxies: values.STACKQUAY_TRUSTED_PROXIES,
     updateUrl: values.STACKQUAY_UPDATE_URL ?? null,
     publicUrl: values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ?? urlOfListen(values.STACKQUAY_LISTEN),
@@ -193,9 +197,4 @@ export function readRoots(text: string | undefined): readonly string[] {
 /** Where the page is when no other address is named. */
 export function urlOfListen({ host, port }: Config['listen']): string {
   return `http://${urlHost(host)}:${port}`
-}
-
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }

@@ -1,5 +1,5 @@
 import { engineNames } from '@stackquay/contract'
-import { isTimeZone, readAddressRange, scheduleBlocker } from '@stackquay/domain'
+import { isTimeZone, readAddressRange, scheduleBlocker, secondFactorRules } from '@stackquay/domain'
 import { z } from 'zod'
 import { isolationLevels } from './isolation/level.ts'
 import { providerNames } from './network/providers/index.ts'
@@ -249,6 +249,12 @@ export const settings = {
     .refine((days) => days >= 1 && days <= 365, 'must lie in 1-365')
     .default(7)
     .describe('Days after which a browser session ends, used or not. Default: `7`.'),
+  STACKQUAY_REQUIRE_SECOND_FACTOR: z
+    .enum(secondFactorRules)
+    .default('off')
+    .describe(
+      'Of whom a second factor is required to log in: `off`, `administrators` or `everyone`. Whoever has none may do nothing before it is set up. Default: `off`.',
+    ),
   STACKQUAY_TRUSTED_PROXIES: z
     .string()
     .transform((text) =>

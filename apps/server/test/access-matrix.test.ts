@@ -331,6 +331,7 @@ describe('who may do what', () => {
   test('what needs nobody is this and nothing else', () => {
     const open = operationList.filter(({ access }) => access.kind === 'public').map(({ id }) => id)
     assert.deepEqual(open.sort(), [
+      'beginPasskeyLogin',
       // Believes nothing but what a provider has signed for a round that this browser began.
       'callbackOidc',
       'completeSetup',
@@ -341,6 +342,9 @@ describe('who may do what', () => {
       'getOpenapi',
       'getSetup',
       'login',
+      // They prove who they are by what they take.
+      'loginSecond',
+      'loginWithPasskey',
       // What it takes is signed.
       'receivePush',
       'startOidc',

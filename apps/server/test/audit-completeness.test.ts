@@ -11,10 +11,12 @@ import { inboxSecret, serviceTypes } from '@stackquay/catalog'
 import { operationList } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
 import { waitFor } from '@stackquay/testkit'
+import { codeAt, fromBase32, stepAt } from '../src/access/factors/totp.ts'
 import { newDeployKey, publicHalf } from '../src/source/deploy-key.ts'
 import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
 import { serveArchives } from './archives-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
+import { softwareAuthenticator } from './software-authenticator.ts'
 
 /** These ask a real database or proxy: e2e/database-browser.test.ts and e2e/page-services.test.ts look at what they record. */
 const ofRealServers: ReadonlySet<string> = new Set([
@@ -30,6 +32,8 @@ const ofRealServers: ReadonlySet<string> = new Set([
 ])
 
 const provider = { issuer: 'http://127.0.0.1:9', clientId: 'stackquay', password: admin.password }
+/** Whoever calls these is nobody yet. */
+const publicly: ReadonlySet<string> = new Set(['completeSetup', 'login', 'loginSecond', 'loginWithPasskey'])
 
 /** Calls an operation so that it succeeds, whatever stands before it. */
 type Drive = (call: (id: string, options?: CallOptions) => Promise<Called>) => Promise<Called>
@@ -64,6 +68,11 @@ describe('every operation that is to be recorded', () => {
     for (const end of ended.reverse()) await end()
   })
 
+  const again = { password: admin.password }
+  /** Where passkeys of the service under test are for. */
+  const here = { origin: 'http://localhost:1', host: 'localhost:1' }
+  const authenticator = softwareAuthenticator()
+  let recoveryCodes: readonly string[] = []
   const shop = { id: 'shop' }
   const main = { ...shop, db: 'main' }
   const addon = { ...shop, name: 'keycloak' }
@@ -121,6 +130,41 @@ describe('every operation that is to be recorded', () => {
       return call('deleteOidc')
     },
     logoutOidc: async (call) => call('logoutOidc', { headers: await opened.session() }),
+    confirmTotp: async (call) => {
+      const { secret } = (await call('beginTotp', { body: again })).json
+      const code = codeAt(fromBase32(secret), stepAt(Date.now()))
+      const answer = await call('confirmTotp', { body: { code } })
+      recoveryCodes = answer.json.recoveryCodes
+      return answer
+    },
+    loginSecond: async (call) => {
+      const { challenge } = (await call('login', { body: admin })).json
+      return call('loginSecond', { body: { challenge, recoveryCode: recoveryCodes[0] } })
+    },
+    replaceRecoveryCodes: async (call) => {
+      const answer = await call('replaceRecoveryCodes', { body: again })
+      recoveryCodes = answer.json.recoveryCodes
+      return answer
+    },
+    disableTotp: (call) => call('disableTotp', { body: { ...again, recoveryCode: recoveryCodes[1] } }),
+    addPasskey: async (call) => {
+      const options = (await call('beginPasskey', { body: again, headers: here })).json
+      const credential = authenticator.create(options, { origin: here.origin })
+      return call('addPasskey', { body: { name: 'Laptop', credential }, headers: here })
+    },
+    loginWithPasskey: async (call) => {
+      const options = (await call('beginPasskeyLogin', { headers: here })).json
+      const passkey = authenticator.get(options, { origin: here.origin })
+      return call('loginWithPasskey', { body: { passkey }, headers: here })
+    },
+    removePasskey: async (call) => {
+      const { passkeys } = (await call('getSecondFactor')).json
+      return call('removePasskey', { params: { kid: passkeys[0].id }, body: again })
+    },
+    resetSecondFactor: async (call) => {
+      const [{ id }] = (await call('listUsers')).json.items
+      return call('resetSecondFactor', { params: { uid: id }, body: again })
+    },
     revealSecretKey: (call) => call('revealSecretKey', { body: { password: admin.password } }),
     updateSettings: (call) => call('updateSettings', { body: { settings: { trashDays: 9 } } }),
     replaceSecretKey: (call) => call('replaceSecretKey', { body: { password: admin.password } }),
@@ -568,7 +612,7 @@ describe('every operation that is to be recorded', () => {
       const entry = entries.find(({ action, outcome }) => action === audit && outcome === 'success')
       assert.ok(entry, `${id}: ${JSON.stringify(entries)}`)
       assert.equal(entry.actor, 'ada')
-      assert.equal(entry.source, id === 'completeSetup' || id === 'login' ? 'api' : 'ui')
+      assert.equal(entry.source, publicly.has(id) ? 'api' : 'ui')
       assert.ok(entry.ip !== null)
       assert.ok(!JSON.stringify(entry).includes('sesame'))
     })
@@ -578,7 +622,7 @@ describe('every operation that is to be recorded', () => {
     session = await opened.session()
     readToken = (await opened.call('createToken', { body: { name: 'reader', scope: 'read' }, headers: session })).json
       .value
-    const own: Readonly<Record<string, () => Promise<Called>>> = {
+    const own: Record<string, () => Promise<Called>> = {
       completeSetup: () => opened.call('completeSetup', { headers: { 'x-request-id': 'refused-completeSetup' } }),
       finishOidc: () =>
         opened.call('finishOidc', {
@@ -591,6 +635,16 @@ describe('every operation that is to be recorded', () => {
           headers: { 'x-request-id': 'refused-login' },
         }),
     }
+    own.loginSecond = () =>
+      opened.call('loginSecond', {
+        body: { challenge: 'made up', code: '000000' },
+        headers: { 'x-request-id': 'refused-loginSecond' },
+      })
+    own.loginWithPasskey = () =>
+      opened.call('loginWithPasskey', {
+        body: { passkey: { id: 'unknown', response: {} } },
+        headers: { ...here, 'x-request-id': 'refused-loginWithPasskey' },
+      })
     for (const { id, audit } of recorded.filter((operation) => operation.id !== 'completeSetup')) {
       const headers = { authorization: `Bearer ${readToken}`, 'x-request-id': `refused-${id}` }
       const answer = await (own[id]?.() ?? opened.call(id, { params: { ...shop, name: 'A' }, headers }))
@@ -599,6 +653,7 @@ describe('every operation that is to be recorded', () => {
       assert.deepEqual(
         [entry?.action, entry?.outcome, entry?.actor, more.length],
         [audit, 'denied', id in own ? 'anonymous' : 'ada (token: reader)', 0],
+        [audit, 'denied', publicly.has(id) ? 'anonymous' : 'ada (token: reader)', 0],
         id,
       )
     }

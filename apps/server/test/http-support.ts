@@ -7,6 +7,8 @@ import { emptySpec } from '@stackquay/domain'
 import { newId, openStore, type Store } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
 import { createAuthenticator } from '../src/access/authenticator.ts'
+import { enrolmentRule } from '../src/access/factors/enrolment.ts'
+import { type FactorSettings, usualFactorSettings } from '../src/access/factors/parts.ts'
 import { createFirstAdmin } from '../src/access/first-admin.ts'
 import { accessHandlers } from '../src/access/handlers.ts'
 import { hashPassword } from '../src/access/passwords.ts'
@@ -62,6 +64,7 @@ export async function openTestHttpApp(
     settings?: Partial<HttpAppSettings>
     webFolder?: string
     admin?: false
+    config?: FactorSettings
   } = {},
 ): Promise<TestHttpApp> {
   const folder = await mkdtemp(join(tmpdir(), 'stackquay-http-'))
@@ -80,7 +83,9 @@ export async function openTestHttpApp(
     warn: (details: object) => errors.push(details),
     error: (details: object) => errors.push(details),
   }
-  const authenticator = createAuthenticator({ store, cookie: testCookie, log, now })
+  const { config = usualFactorSettings } = options
+  const mustEnrol = enrolmentRule(store, config)
+  const authenticator = createAuthenticator({ store, cookie: testCookie, log, now, mustEnrol })
   const calls: TestHttpApp['calls'] = []
   const denied = createDeniedLog({ store, log })
   const waits: number[] = []
@@ -109,6 +114,7 @@ export async function openTestHttpApp(
         keys,
         cookie: testCookie,
         denied,
+        config,
         now,
         wait: async (ms) => waits.push(ms),
       }),

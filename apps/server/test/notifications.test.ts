@@ -14,6 +14,7 @@ import { notificationEvents } from '@stackquay/contract'
 import { openStore, type Store } from '@stackquay/store'
 import { waitFor } from '@stackquay/testkit'
 import { rounds } from '@stackquay/testkit/rounds'
+import { codeAt, fromBase32, stepAt } from '../src/access/factors/totp.ts'
 import { createNotifier } from '../src/notifications/dispatcher.ts'
 import { channelSecret } from '../src/notifications/sealed-settings.ts'
 import { auditNews, diskNews } from '../src/notifications/watch-instance.ts'
@@ -105,6 +106,27 @@ test('what cannot be a channel is refused with where and why; another address ne
   assert.equal((await change({ to: ['c@example.org'] })).status, 200)
   const taken = await call('createNotificationChannel', { body: { name: 'Mail', kind: 'email', settings: mail } })
   assert.equal(taken.status, 409)
+})
+
+test('a second factor that is added or reset is told, with the person and what it is', async (t) => {
+  const { opened, call } = await app(t)
+  const receiver = await receive(t)
+  const told = () => receiver.received.map(({ body }) => JSON.parse(body).title as string)
+  const settings = { serverUrl: receiver.url, token: 'A1' }
+  const channel = { name: 'phone', kind: 'gotify', settings, events: ['second-factor'] }
+  assert.equal((await call('createNotificationChannel', { body: channel })).status, 201)
+  const again = { password: admin.password }
+  const { secret } = (await call('beginTotp', { body: again })).json
+  const code = codeAt(fromBase32(secret), stepAt(Date.now()))
+  assert.equal((await call('confirmTotp', { body: { code } })).status, 200)
+  await comes(() => told().includes('ada: authenticator app added'))
+  assert.ok(!receiver.received.some(({ body }) => body.includes(secret)))
+  const { id } = (await opened.app.store.users.byName('ada'))!
+  assert.equal((await call('resetSecondFactor', { params: { uid: id }, body: again })).status, 200)
+  await comes(async () => {
+    const [found] = await opened.app.store.notifications.groupsFrom('instance/factor/')
+    return found?.group.title === 'ada: authenticator app removed'
+  })
 })
 
 test('a program that crashes and a log-in from a new device are told; a stop by hand is not', async (t) => {

@@ -43,11 +43,27 @@ const login = createRoute({
 
 async function needsSession({ location }: { readonly location: { readonly href: string } }): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery)
+  if (me?.mustEnrol === true)
+    throw redirect({ to: '/enrol', search: location.href === '/' ? {} : { next: location.href } })
   if (me !== null) return
   const { needsSetup } = await queryClient.fetchQuery(setupQuery)
   if (needsSetup) throw redirect({ to: '/setup' })
   throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
 }
+
+/** Without the frame: nothing that is in it is open yet. */
+const enrol = createRoute({
+  getParentRoute: () => root,
+  path: '/enrol',
+  validateSearch: (search): { next?: string } => {
+    const next = ownPath(search.next)
+    return next === undefined ? {} : { next }
+  },
+  beforeLoad: async () => {
+    if ((await queryClient.ensureQueryData(meQuery)) === null) throw redirect({ to: '/login', search: {} })
+  },
+  component: lazyRouteComponent(() => import('./pages/enrol-page.tsx'), 'EnrolPage'),
+})
 
 /** Where the page of a service sends whoever it does not know. */
 const enter = createRoute({
@@ -229,6 +245,11 @@ const sessions = createRoute({
   path: '/settings/sessions',
   component: lazyRouteComponent(() => import('./pages/sessions-page.tsx'), 'SessionsPage'),
 })
+const secondFactor = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/second-factor',
+  component: lazyRouteComponent(() => import('./pages/second-factor-page.tsx'), 'SecondFactorPage'),
+})
 const sshKeys = createRoute({
   getParentRoute: () => app,
   path: '/settings/ssh-keys',
@@ -294,6 +315,7 @@ export const router = createRouter({
     setup,
     login,
     enter,
+    enrol,
     app.addChildren([
       projects,
       projectsAlias,
@@ -324,6 +346,7 @@ export const router = createRouter({
       allLogs,
       tokens,
       sessions,
+      secondFactor,
       sshKeys,
       users,
       general,

@@ -9,13 +9,19 @@ export type Scope = (typeof scopes)[number]
  * Who may call an operation. Every operation declares one of these; the server refuses to boot otherwise.
  * `instance`: about the whole instance, closed to tokens that are restricted to projects.
  * `session`: needs a browser session; no token, whatever its scope (specification, section 5.8).
+ * `enrolling`: also for people who have to set up a second factor before they may do anything else.
  * `known`: callers with valid credentials get a longer answer; wrong credentials count as none.
  * `unrestricted`: the reason is not the instance but creation: a restricted token cannot create projects.
  * `raised`: requests that need more than that. The server asks it of the parsed request, before the handler.
  */
 export type Access =
   | { readonly kind: 'public'; readonly known?: true }
-  | { readonly kind: 'authenticated'; readonly session?: true; readonly raised?: readonly Raise[] }
+  | {
+      readonly kind: 'authenticated'
+      readonly session?: true
+      readonly enrolling?: true
+      readonly raised?: readonly Raise[]
+    }
   | {
       readonly kind: 'scope'
       readonly scope: Scope

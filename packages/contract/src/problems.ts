@@ -20,6 +20,8 @@ export const problemKinds = {
   ),
   login_failed: kind(401, 'User name or password is wrong', 'Check both and try again.'),
   sign_in_failed: kind(401, 'The sign-in by the provider did not succeed', 'Begin again; see "detail".'),
+  second_factor_failed: kind(401, 'The second factor does not hold', 'Try again with a new code, or another factor.'),
+  challenge_invalid: kind(401, 'The challenge is over', 'Begin again.'),
   ticket_invalid: kind(
     401,
     'The ticket is not valid for this',
@@ -29,6 +31,7 @@ export const problemKinds = {
   role_insufficient: kind(403, 'Your role is too low', 'Ask an administrator.'),
   project_forbidden: kind(403, 'The token is restricted to other projects', 'Use a token for this project.'),
   token_restricted: kind(403, 'The token is restricted to projects', 'Use a token without a project restriction.'),
+  enrolment_required: kind(403, 'A second factor must be set up first', 'Log in to the web page and set one up.'),
   session_required: kind(403, 'Only possible with a browser session', 'Log in to the web page and do it there.'),
   csrf_failed: kind(403, 'The request may come from another site', 'Open the page under the address of this service.'),
   setup_code_wrong: kind(
@@ -70,6 +73,11 @@ export const problemKinds = {
   idempotency_mismatch: kind(422, 'The idempotency key was used for another request', 'Use a new key.'),
   engine_cannot: kind(422, 'The engine cannot do this', 'See "detail" for the missing part.'),
   unavailable_here: kind(422, 'Not available on this machine', 'Install the missing program.'),
+  passkey_unavailable: kind(
+    422,
+    'Passkeys do not work at this address',
+    'Open the page under its public URL or localhost.',
+  ),
   path_forbidden: kind(422, 'The folder may not be used', 'Choose a folder inside the allowed roots.'),
   source_failed: kind(422, 'The source code could not be fetched', 'See "detail" for the message of git.'),
   git_refused: kind(409, 'The repository is not in a state for this', 'See "detail" for what stands in the way.'),

@@ -40,7 +40,12 @@ export type RequestParts = { readonly [Part in Raise['when']['part']]?: unknown 
 
 export type Caller =
   | { readonly kind: 'anonymous' }
-  | { readonly kind: 'session'; readonly scope: Scope }
+  | {
+      readonly kind: 'session'
+      readonly scope: Scope
+      /** A second factor is required of the person, who has none yet. */
+      readonly mustEnrol?: boolean
+    }
   | {
       readonly kind: 'token'
       /** What holds now: the weaker of the token's scope and its owner's role. */
@@ -54,6 +59,7 @@ export type Caller =
 export type Refusal =
   | { readonly reason: 'unauthorized' }
   | { readonly reason: 'session_required' }
+  | { readonly reason: 'enrolment_required' }
   | { readonly reason: 'token_restricted'; readonly because: 'instance' | 'creation' }
   | { readonly reason: 'project_forbidden' }
   | { readonly reason: 'scope_insufficient'; readonly tokenScope: Scope; readonly requiredScope: Scope }
@@ -65,6 +71,8 @@ function ownRefusalOf(caller: Caller, access: Access, project: string | null): R
     case 'anonymous':
       return { reason: 'unauthorized' }
     case 'session':
+      if (caller.mustEnrol && !(access.kind === 'authenticated' && access.enrolling))
+        return { reason: 'enrolment_required' }
       return ofPerson(caller.scope, access)
     case 'token':
       return ofToken(caller, access, project)

@@ -4,6 +4,7 @@ import { StoreUnusableError } from './errors.ts'
 import { resealAnswers } from './idempotency.ts'
 import type { Schema } from './schema.ts'
 import { type SealingKey, seal, unseal } from './sealing.ts'
+import { resealTotp } from './second-factors.ts'
 import { resealSecrets } from './secrets.ts'
 
 const keyCheck = 'key_check'
@@ -78,7 +79,8 @@ export async function reseal(
   next: SealingKey,
   now: string,
 ): Promise<Resealed> {
-  const counts = await resealSecrets(tx, from, next)
+  const secrets = await resealSecrets(tx, from, next)
+  const totp = await resealTotp(tx, from, next)
   await resealAnswers(tx, from, next)
   const set = (name: string, value: string) =>
     tx.updateTable('instance').set({ value }).where('name', '=', name).execute()
@@ -90,7 +92,7 @@ export async function reseal(
   if (head !== null) await set(auditHead, sealHead(next, head))
   const base = openBase([from], await stored(auditBase))
   if (base !== null) await set(auditBase, sealBase(next, base))
-  return counts
+  return { resealed: secrets.resealed + totp.resealed, unreadable: secrets.unreadable + totp.unreadable }
 }
 
 function checkOf(key: SealingKey, since: string): string {

@@ -91,3 +91,32 @@ export interface TokensTable {
   expires_at: string | null
   last_used_at: string | null
 }
+
+export interface TotpTable {
+  user: string
+  key_id: string
+  sealed: string
+  /** Of the last code that was accepted. */
+  last_step: number
+  failures: number
+  created_at: string
+}
+
+/** One that was used is gone. */
+export interface RecoveryCodesTable {
+  hash: string
+  user: string
+}
+
+export interface PasskeysTable {
+  id: string
+  user: string
+  name: string
+  credential: string
+  public_key: string
+  counter: number
+  transports: string
+  rp_id: string
+  created_at: string
+  last_used_at: string | null
+}

@@ -4,10 +4,13 @@ import type {
   OidcIdentitiesTable,
   OidcSessionsTable,
   PagePassesTable,
+  PasskeysTable,
+  RecoveryCodesTable,
   SessionsTable,
   SessionTicketsTable,
   SshKeysTable,
   TokensTable,
+  TotpTable,
   UsersTable,
 } from './schema-access.ts'
 import type {
@@ -45,6 +48,9 @@ export interface Schema {
   sessions: SessionsTable
   devices: DevicesTable
   ssh_keys: SshKeysTable
+  totp: TotpTable
+  recovery_codes: RecoveryCodesTable
+  passkeys: PasskeysTable
   session_tickets: SessionTicketsTable
   page_passes: PagePassesTable
   oidc_identities: OidcIdentitiesTable

@@ -26,6 +26,7 @@ import type { ProjectUserReader, ProjectUserWriter } from './model/project-users
 import type { RestoredWriter } from './model/restored.ts'
 import type { RunReader, RunWriter } from './model/runs.ts'
 import type { SavedQueryReader, SavedQueryWriter } from './model/saved-queries.ts'
+import type { SecondFactorReader, SecondFactorWriter } from './model/second-factors.ts'
 import type { SecretReader, SecretWriter } from './model/secrets.ts'
 import type { SeedReader, SeedWriter } from './model/seeds.ts'
 import type { SessionReader, SessionWriter } from './model/sessions.ts'
@@ -56,6 +57,7 @@ export interface Store {
   readonly sessions: SessionReader
   readonly devices: DeviceReader
   readonly sshKeys: SshKeyReader
+  readonly secondFactors: SecondFactorReader
   readonly tickets: TicketReader
   readonly pagePasses: PagePassReader
   readonly oidc: OidcReader
@@ -178,6 +180,7 @@ export interface Transaction {
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
   readonly sshKeys: SshKeyWriter
+  readonly secondFactors: SecondFactorWriter
   readonly tokens: TokenWriter
   readonly audit: AuditWriter
   readonly events: EventWriter

@@ -26,6 +26,7 @@ import { projectReader, projectWriter } from './projects.ts'
 import { restoredWriter } from './restored.ts'
 import { runReader, runWriter } from './runs.ts'
 import { savedQueryReader, savedQueryWriter } from './saved-queries.ts'
+import { secondFactorReader, secondFactorWriter } from './second-factors.ts'
 import { secretReader, secretWriter } from './secrets.ts'
 import { seedReader, seedWriter } from './seeds.ts'
 import { sessionReader, sessionWriter } from './sessions.ts'
@@ -57,6 +58,7 @@ export function readersOf(
     sessions: sessionReader(reading),
     devices: deviceReader(reading),
     sshKeys: sshKeyReader(reading),
+    secondFactors: secondFactorReader(reading),
     tickets: ticketReader(reading),
     pagePasses: pagePassReader(reading),
     oidc: oidcReader(reading),
@@ -101,6 +103,7 @@ export function writersOf(writing: Writing): Transaction {
     sessions: sessionWriter(writing),
     devices: deviceWriter(writing),
     sshKeys: sshKeyWriter(writing),
+    secondFactors: secondFactorWriter(writing),
     tickets: ticketWriter(writing),
     pagePasses: pagePassWriter(writing),
     oidc: oidcWriter(writing),

@@ -3,6 +3,7 @@ import { weaker, withEnvironments } from '@stackquay/domain/access'
 import type { KnownSession, KnownToken, Store } from '@stackquay/store'
 import { type Authenticator, anonymous, type SessionPrincipal } from '../http/authenticator.ts'
 import type { Principal } from '../http/handler.ts'
+import type { MustEnrol } from './complete-login.ts'
 import { createLastUses } from './last-uses.ts'
 import { createSessionCheck } from './session-check.ts'
 import type { SessionCookie } from './session-cookie.ts'
@@ -16,6 +17,8 @@ export interface AuthenticatorDeps {
   readonly environments?: () => Iterable<{ readonly project: string; readonly of: string }>
   /** Of sessions whose provider must be asked first whether the person is still there. */
   readonly due?: (session: string) => Promise<void> | null
+  /** Whether a second factor is required of somebody who has none. */
+  readonly mustEnrol?: MustEnrol
   readonly log: { warn(details: object, message: string): void }
 }
 
@@ -24,6 +27,7 @@ export function createAuthenticator({
   cookie: ours,
   log,
   environments = () => [],
+  mustEnrol = async () => false,
   now = Date.now,
   due = () => null,
 }: AuthenticatorDeps): Authenticator {
@@ -40,7 +44,7 @@ export function createAuthenticator({
     },
     async authenticateTicket({ cookie }, { ticket, target, resumes, secure }) {
       const cookies = ours.secretsIn(cookie, secure)
-      return principalOf(await sessions.byTicket({ cookies, ticket, target, resumes }), true)
+      return await principalOf(await sessions.byTicket({ cookies, ticket, target, resumes }), true)
     },
     sessionAgain: async (session) => principalOf(await sessions.again(session), false),
     close: lastUses.close,
@@ -82,7 +86,7 @@ export function createAuthenticator({
     }
   }
 
-  function principalOf({ session, user }: KnownSession, use: boolean): SessionPrincipal {
+  async function principalOf({ session, user }: KnownSession, use: boolean): Promise<SessionPrincipal> {
     if (user.disabled) throw refused('The user is disabled.', 'Ask an administrator.')
     if (use) lastUses.session(session.id, Date.parse(session.lastSeenAt))
     return {
@@ -90,6 +94,7 @@ export function createAuthenticator({
       sessionId: session.id,
       user: { id: user.id, name: user.username },
       scope: user.role,
+      ...((await mustEnrol(user)) ? { mustEnrol: true } : {}),
     }
   }
 }

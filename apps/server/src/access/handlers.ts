@@ -2,6 +2,11 @@ import type { Store } from '@stackquay/store'
 import type { DeniedLog } from '../http/denied-log.ts'
 import type { KeyPlace } from '../sealing-key.ts'
 import { deviceHandlers } from './device-handlers.ts'
+import { factorAccountHandlers } from './factors/account-handlers.ts'
+import { enrolmentRule } from './factors/enrolment.ts'
+import { createFactorParts, type FactorSettings, usualFactorSettings } from './factors/parts.ts'
+import { factorResetHandlers } from './factors/reset-handlers.ts'
+import { secondStepHandlers } from './factors/second-step-handlers.ts'
 import { loginHandlers } from './login-handlers.ts'
 import { createPasswordAgain, type PasswordAgain } from './password-again.ts'
 import { secretKeyHandlers } from './secret-key-handlers.ts'
@@ -16,7 +21,15 @@ import { userHandlers } from './user-handlers.ts'
 export interface AccessDeps {
   readonly store: Pick<
     Store,
-    'users' | 'sessions' | 'devices' | 'tokens' | 'projects' | 'sealing' | 'transaction' | 'replaceKey'
+    | 'users'
+    | 'sessions'
+    | 'devices'
+    | 'secondFactors'
+    | 'tokens'
+    | 'projects'
+    | 'sealing'
+    | 'transaction'
+    | 'replaceKey'
   >
   /** Where the key that seals secrets is kept. */
   readonly keys: KeyPlace
@@ -29,6 +42,7 @@ export interface AccessDeps {
   readonly denied: Pick<DeniedLog, 'record'>
   /** Counts wrong passwords with whoever else asks for them. */
   readonly passwordAgain?: PasswordAgain
+  readonly config?: FactorSettings
   readonly now?: () => number
   readonly wait?: ThrottleOptions['wait']
 }
@@ -37,10 +51,15 @@ export interface AccessDeps {
 export function accessHandlers(deps: AccessDeps) {
   const { store, keys, now = Date.now, wait } = deps
   const options = { now, ...(wait === undefined ? {} : { wait }) }
-  const { passwordAgain = createPasswordAgain(store, options) } = deps
+  const { passwordAgain = createPasswordAgain(store, options), config = usualFactorSettings } = deps
+  const mustEnrol = enrolmentRule(store, config)
+  const factors = createFactorParts(store, config, options)
   return {
     ...setupHandlers(deps, options),
-    ...loginHandlers({ ...deps, passwordAgain }, options),
+    ...loginHandlers({ ...deps, passwordAgain, factors, mustEnrol }, options),
+    ...secondStepHandlers({ ...deps, factors, mustEnrol, now }),
+    ...factorAccountHandlers({ store, factors, passwordAgain, now }),
+    ...factorResetHandlers({ store, passwordAgain }),
     ...sessionHandlers({ store }),
     ...deviceHandlers({ store }),
     ...ticketHandlers({ store, now }),

@@ -24,6 +24,8 @@ export interface LoginAttempt {
 
 export interface AllowedAttempt {
   readonly urgency: Urgency
+  /** Id of the browser, when it is known. */
+  readonly device: string | null
   /** The password was right: forgets the failures. */
   succeed(): void
   /** Remembers the browser; answers the key it has to keep when it has none that is known. */
@@ -43,18 +45,27 @@ export function createLoginGuard(store: Pick<Store, 'devices'>, options: Throttl
   return {
     async begin({ username, deviceKey, user }, context) {
       // Asked without a key and for unknown users too: the same work, the same time.
-      const known = await store.devices.byHash(hashOf(deviceKey ?? ''))
-      const device = known !== null && known.user === user?.id ? known : null
+      const device = await knownDevice(store, deviceKey, user)
       const throttle = device === null ? strangers : devices
       const key = device?.id ?? `${username.toLowerCase()} ${networkOf(context.ip)}`
       await throttle.attempt(key, context.signal)
       return {
         urgency: device === null ? 'ordinary' : 'known',
+        device: device?.id ?? null,
         succeed: () => throttle.succeed(key),
         remember: (tx, loggedIn) => rememberDevice(tx, loggedIn, device, context),
       }
     },
   }
+}
+
+export async function knownDevice(
+  store: Pick<Store, 'devices'>,
+  deviceKey: string | undefined,
+  user: UserRow | null,
+): Promise<DeviceRow | null> {
+  const known = await store.devices.byHash(hashOf(deviceKey ?? ''))
+  return known !== null && known.user === user?.id ? known : null
 }
 
 /** For a log-in, and for the first administrator, whose browser is new by nature. */

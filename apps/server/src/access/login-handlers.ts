@@ -1,8 +1,10 @@
 import { ProblemError, visibleText } from '@stackquay/contract'
 import type { Handlers, Principal } from '../http/handler.ts'
+import { completeLogin, type MustEnrol } from './complete-login.ts'
+import type { FactorParts } from './factors/parts.ts'
+import { askSecondFactor } from './factors/second-step-handlers.ts'
 import type { AccessDeps } from './handlers.ts'
 import { createLoginGuard } from './login-guard.ts'
-import { insertSession, loggedIn, newSession } from './new-session.ts'
 import type { PasswordAgain } from './password-again.ts'
 import { hashPassword, passwordHolds } from './passwords.ts'
 import { recordRefused } from './record-refused.ts'
@@ -16,10 +18,16 @@ export function loginHandlers(
     cookie,
     denied,
     passwordAgain,
-  }: Pick<AccessDeps, 'store' | 'cookie' | 'denied'> & { readonly passwordAgain: PasswordAgain },
+    factors,
+    mustEnrol,
+  }: Pick<AccessDeps, 'store' | 'cookie' | 'denied'> & {
+    readonly passwordAgain: PasswordAgain
+    readonly factors: FactorParts
+    readonly mustEnrol: MustEnrol
+  },
   options: ThrottleOptions & { readonly now: () => number },
 ) {
-  const { now } = options
+  const completing = { store, cookie, mustEnrol, now: options.now }
   const logins = createLoginGuard(store, options)
   return {
     async login({ body }, context) {
@@ -31,22 +39,11 @@ export function loginHandlers(
         throw new ProblemError('login_failed', 'The user name or the password is wrong.')
       }
       attempt.succeed()
-      const session = newSession(context, now(), cookie)
-      const device = await store.transaction(async (tx) => {
-        await insertSession(tx, user, session)
-        const made = await attempt.remember(tx, user, context)
-        const changes = made === null ? null : { after: { device: made.id } }
-        await tx.audit.append({
-          ...context.audit({ action: 'auth.login', target: user.username, changes }),
-          actor: user.username,
-        })
-        if (made !== null) {
-          const data = { device: made.id, user: user.id }
-          await tx.events.append({ type: 'device.added', project: null, data })
-        }
-        return made
-      })
-      return { status: 200, body: loggedIn(user, session.key, device), cookies: [cookie.line(session.secret)] }
+      // Asked again inside: a factor that was set up in the meantime counts for this log-in too.
+      const has = () => store.secondFactors.has(user.id)
+      const proven = { user, take: async () => !(await has()), remember: attempt.remember }
+      const reply = (await has()) ? null : await completeLogin(proven, completing, context)
+      return reply ?? askSecondFactor(user, attempt, { store, factors }, context)
     },
 
     async logout(_input, context) {
@@ -80,8 +77,9 @@ export function loginHandlers(
 function meOf(principal: Principal) {
   switch (principal.kind) {
     case 'session': {
-      const { user, scope } = principal
-      return { kind: 'session' as const, user: user.name, userId: user.id, role: scope }
+      const { user, scope, mustEnrol } = principal
+      const due = mustEnrol === true ? { mustEnrol } : {}
+      return { kind: 'session' as const, user: user.name, userId: user.id, role: scope, ...due }
     }
     case 'token': {
       const { token, user, scope, projects } = principal

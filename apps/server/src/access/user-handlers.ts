@@ -1,11 +1,11 @@
 import { ProblemError, type UserView } from '@stackquay/contract'
-import { newId, type Store, TakenError, type UserRow } from '@stackquay/store'
+import { type FactorKind, newId, type Store, TakenError, type UserRow } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import { hashPassword } from './passwords.ts'
 import { sessionOf } from './session-of.ts'
 
 export interface UserDeps {
-  readonly store: Pick<Store, 'users' | 'tokens' | 'sessions' | 'transaction'>
+  readonly store: Pick<Store, 'users' | 'tokens' | 'sessions' | 'secondFactors' | 'transaction'>
 }
 
 /**
@@ -19,7 +19,8 @@ export function userHandlers({ store }: UserDeps) {
     async listUsers({ query }) {
       const { limit = 50, cursor = '' } = query
       const rows = (await store.users.list()).filter(({ username }) => username > cursor)
-      const items = rows.slice(0, limit).map(viewOf)
+      const factors = await store.secondFactors.kinds()
+      const items = rows.slice(0, limit).map((row) => viewOf(row, factors.get(row.id)))
       return { status: 200, body: { items, nextCursor: rows.length > limit ? items.at(-1)!.username : null } }
     },
 
@@ -42,7 +43,7 @@ export function userHandlers({ store }: UserDeps) {
     },
 
     async getUser({ params }) {
-      return { status: 200, body: viewOf(await findUser(params.uid, store)) }
+      return { status: 200, body: await viewNow(await findUser(params.uid, store), store) }
     },
 
     async deleteUser({ params }, context) {
@@ -99,7 +100,7 @@ function changeHandler({ store }: UserDeps) {
         )
         return after
       })
-      return { status: 200, body: viewOf(changed) }
+      return { status: 200, body: await viewNow(changed, store) }
     },
   } satisfies Partial<Handlers>
 }
@@ -123,6 +124,11 @@ function isAdmin({ role, disabled }: UserRow): boolean {
   return role === 'admin' && !disabled
 }
 
-function viewOf({ id, username, role, disabled, createdAt }: UserRow): UserView {
-  return { id, username, role, disabled, createdAt }
+async function viewNow(user: UserRow, store: UserDeps['store']): Promise<UserView> {
+  return viewOf(user, (await store.secondFactors.kinds()).get(user.id))
+}
+
+function viewOf({ id, username, role, disabled, createdAt }: UserRow, factors: readonly FactorKind[] = []): UserView {
+  const secondFactors = factors.length === 0 ? {} : { secondFactors: [...factors] }
+  return { id, username, role, disabled, createdAt, ...secondFactors }
 }

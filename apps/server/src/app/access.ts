@@ -1,4 +1,5 @@
 import { createAuthenticator } from '../access/authenticator.ts'
+import { enrolmentRule } from '../access/factors/enrolment.ts'
 import { createFirstAdmin } from '../access/first-admin.ts'
 import { accessHandlers } from '../access/handlers.ts'
 import { createPasswordAgain, type PasswordAgain } from '../access/password-again.ts'
@@ -50,7 +51,8 @@ export async function openAccess(
   const cookie = createSessionCookie(instance, () => Math.round(config.sessions.ageMs / 1000))
   const denied = createDeniedLog({ store, log })
   const passwordAgain = createPasswordAgain(store, { now: Date.now })
-  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain })
+  const deps = { store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain, config }
+  const handlers = accessHandlers(deps)
   const at = () => now().getTime()
   const oidc = await openOidc({ store, config, instance, cookie, denied, passwordAgain, now: at, log })
   const { refresher } = oidc
@@ -58,7 +60,10 @@ export async function openAccess(
   return {
     setup,
     refresher,
-    authenticator: createAuthenticator({ store, cookie, log, environments, due: refresher.due }),
+    authenticator: createAuthenticator({
+      ...{ store, cookie, log, environments, due: refresher.due },
+      mustEnrol: enrolmentRule(store, config),
+    }),
     denied,
     passwordAgain,
     handlers: {

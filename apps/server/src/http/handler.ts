@@ -10,6 +10,8 @@ export type Principal =
       readonly user: { readonly id: string; readonly name: string }
       /** The user's role. */
       readonly scope: Scope
+      /** A second factor is required, and is not there. */
+      readonly mustEnrol?: boolean
     }
   | {
       readonly kind: 'token'

@@ -14,6 +14,8 @@ export function refusalProblem(refusal: Refusal, principal: Principal, project?:
         'session_required',
         'No token can do this, whatever its scope; it needs a browser session.',
       )
+    case 'enrolment_required':
+      return new ProblemError('enrolment_required', 'This instance requires a second factor, and you have none yet.')
     case 'token_restricted':
       return new ProblemError('token_restricted', restricted[refusal.because])
     case 'project_forbidden':

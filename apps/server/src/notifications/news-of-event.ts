@@ -27,6 +27,7 @@ const tellers: Partial<Record<EventRecord['type'], Teller>> = {
   'backup.late': lateNews,
   'backup.verified': verifiedNews,
   'device.added': deviceNews,
+  'second-factor.changed': factorNews,
 }
 
 async function statusNews(event: EventRecord, store: Lookups): Promise<News> {
@@ -172,6 +173,19 @@ async function deviceNews(event: EventRecord, store: Lookups): Promise<News> {
     mark: device,
     title: `${visibleText(name)} logged in from a new device`,
     detail: visibleText(`From ${from.join(' ').slice(0, 300)}.`),
+  })
+}
+
+async function factorNews(event: EventRecord, store: Lookups): Promise<News> {
+  const { user, kind, added } = event.data as { readonly user: string; readonly kind: string; readonly added: boolean }
+  const name = (await store.users.find(user))?.username ?? user
+  const what = kind === 'totp' ? 'authenticator app' : 'passkey'
+  return single(event, {
+    key: `factor/${user}`,
+    event: 'second-factor',
+    mark: String(event.seq),
+    title: `${visibleText(name)}: ${added ? `${what} added` : `${what} removed`}`,
+    detail: `Whoever logs in as ${visibleText(name)} is asked for ${added ? 'it' : 'one less'} from now on.`,
   })
 }
 

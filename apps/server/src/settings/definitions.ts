@@ -160,6 +160,11 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ sessions }) => sessions.ageMs / 86_400_000,
     into: (days, { sessions }) => ({ sessions: { ...sessions, ageMs: days * 86_400_000 } }),
   }),
+  requireSecondFactor: setting('STACKQUAY_REQUIRE_SECOND_FACTOR', {
+    ...asksAgain,
+    show: ({ requireSecondFactor }) => requireSecondFactor,
+    into: (requireSecondFactor) => ({ requireSecondFactor }),
+  }),
   updateUrl: setting('STACKQUAY_UPDATE_URL', {
     show: ({ updateUrl }) => updateUrl,
     into: (updateUrl) => ({ updateUrl }),

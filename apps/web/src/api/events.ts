@@ -175,6 +175,7 @@ function apply(event: EventRecord): void {
       return
     case 'notification.changed':
     case 'device.added':
+    case 'second-factor.changed':
       void queryClient.invalidateQueries({ queryKey: ['notifications'] })
       return
     default:

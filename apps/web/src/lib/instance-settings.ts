@@ -10,7 +10,7 @@ export const settingGroups = {
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
   backups: ['backupCron', 'backupTimezone', 'backupTargets'],
   kept: ['trashDays', 'auditMaxDays', 'metricsMaxDays', 'logMaxMb', 'logMaxDays', 'logLevel'],
-  limits: ['awakeMaxMb', 'runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays'],
+  limits: ['awakeMaxMb', 'runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays', 'requireSecondFactor'],
   updates: ['updateUrl'],
 } as const satisfies Record<string, readonly InstanceSettingKey[]>
 

@@ -9,6 +9,7 @@ import {
   Bell,
   ExternalLink,
   FileKey,
+  Fingerprint,
   FlaskConical,
   KeyRound,
   LogIn,
@@ -126,6 +127,11 @@ function Pages({ onClose }: { onClose: () => void }) {
         icon={MonitorSmartphone}
         value={texts.nav.sessions}
         onSelect={then(() => navigate({ to: '/settings/sessions' }))}
+      />
+      <Entry
+        icon={Fingerprint}
+        value={texts.nav.secondFactor}
+        onSelect={then(() => navigate({ to: '/settings/second-factor' }))}
       />
       <Entry icon={FileKey} value={texts.nav.sshKeys} onSelect={then(() => navigate({ to: '/settings/ssh-keys' }))} />
       {may('admin') && (

@@ -7,6 +7,7 @@ import {
   BookOpen,
   ChevronsUpDown,
   FileKey,
+  Fingerprint,
   KeyRound,
   LogIn,
   LogOut,
@@ -194,6 +195,9 @@ function OwnItems() {
       <Item to="/settings/tokens" icon={KeyRound}>
         {texts.nav.tokens}
       </Item>
+      <Item to="/settings/second-factor" icon={Fingerprint}>
+        {texts.nav.secondFactor}
+      </Item>
       <Item to="/settings/sessions" icon={MonitorSmartphone}>
         {texts.nav.sessions}
       </Item>
@@ -217,7 +221,7 @@ function Item({
     | '/'
     | '/activity'
     | '/logs'
-    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'sign-in' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'second-factor' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'sign-in' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

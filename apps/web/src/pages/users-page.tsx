@@ -1,6 +1,6 @@
 import type { UserView } from '@stackquay/contract'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Ellipsis, KeyRound, Plus, ShieldHalf, Trash2, UserRoundCheck, UserRoundX } from 'lucide-react'
+import { Ellipsis, Fingerprint, KeyRound, Plus, ShieldHalf, Trash2, UserRoundCheck, UserRoundX } from 'lucide-react'
 import { useState } from 'react'
 import { client } from '../api/client.ts'
 import { meQuery, usersQuery } from '../api/queries.ts'
@@ -102,6 +102,7 @@ function UserTable({ users, me, onAct, onEnable }: UserTableProps) {
         { title: t.columns.name },
         { title: t.columns.role },
         { title: t.columns.state },
+        { title: t.columns.factor },
         { title: t.columns.created },
         { title: t.columns.actions, hidden: true },
       ]}
@@ -145,6 +146,7 @@ function UserRow({
       <Cell>
         <AccountStatePill disabled={user.disabled} />
       </Cell>
+      <Cell className="text-ink-2">{user.secondFactors?.map((kind) => t.factors[kind]).join(', ') ?? '–'}</Cell>
       <Cell className="text-ink-2">
         <TimeAgo time={user.createdAt} />
       </Cell>
@@ -157,6 +159,11 @@ function UserRow({
           <MenuItem icon={KeyRound} onSelect={() => onAct('password')}>
             {me ? texts.account.changePassword : t.resetPassword}
           </MenuItem>
+          {user.secondFactors !== undefined && (
+            <MenuItem icon={Fingerprint} onSelect={() => onAct('factor')}>
+              {t.resetFactor}
+            </MenuItem>
+          )}
           {user.disabled ? (
             <MenuItem icon={UserRoundCheck} onSelect={onEnable}>
               {t.enable}

@@ -85,6 +85,10 @@ const snapshot = {
   milliseconds: 180,
   createdAt: at,
 }
+const passkey = { id: 'psk_01kq3z8v5p', name: 'Laptop', host: 'localhost', createdAt: at, lastUsedAt: null }
+const credential = { id: 'EXAMPLE', response: { clientDataJSON: 'EXAMPLE' } }
+const passkeyOptions = { challenge: 'EXAMPLE', rpId: 'localhost' }
+const recoveryCodes = ['exam-plex-amp1-exam']
 const commit = '9c1f0e6f5b0c4a54d1b6a7f6f2a1c0d9e8b7a655'
 const deployKey = {
   publicKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample stackquay-shop',
@@ -552,6 +556,10 @@ export const examples: Readonly<Record<string, unknown>> = {
   Operation: operation,
   OperationPage: page(operation),
   Orphan: { id: projectId, workloads: [{ name: 'node', running: false }], data: ['main'], asides: [] },
+  PasskeyAdd: { name: 'Laptop', credential },
+  PasskeyAdded: { passkey, recoveryCodes },
+  PasskeyLogin: { passkey: credential },
+  PasskeyOptions: passkeyOptions,
   PasswordChange: { current: 'EXAMPLE-ONLY', new: 'EXAMPLE-ONLY-2' },
   PasswordConfirmation: { password: 'EXAMPLE-ONLY' },
   OidcEnded: { url: 'https://id.example.org/logout' },
@@ -946,6 +954,14 @@ export const examples: Readonly<Record<string, unknown>> = {
   TokenCreate: { name: 'ci', projects: ['shop'] },
   TokenCreated: { ...token, value: 'stq_EXAMPLE' },
   TokenPage: page(token),
+  RecoveryCodes: { recoveryCodes },
+  SecondFactor: { required: false, totp: { createdAt: at }, passkeys: [passkey], recoveryCodesLeft: 9 },
+  SecondFactorAsked: { challenge: 'EXAMPLE', kinds: ['totp'], passkey: null, expiresAt: at },
+  SecondFactorReset: { removed: ['totp'] },
+  SecondLogin: { challenge: 'EXAMPLE', code: '123456' },
+  TotpBegun: { secret: 'EXAMPLE', uri: 'otpauth://totp/Stackquay:ada?secret=EXAMPLE', expiresAt: at },
+  TotpConfirm: { code: '123456' },
+  TotpDisable: { password: 'EXAMPLE-ONLY', code: '123456' },
   Traffic: { stepSeconds: 60, items: [{ time: at, ...traffic }], total: traffic },
   TrashItem: trashItem,
   TrashList: { items: [trashItem], keepDays: 30 },

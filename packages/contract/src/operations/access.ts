@@ -27,6 +27,7 @@ import {
   UserView,
 } from '../schemas/access.ts'
 import { ListQuery, pageOf } from '../schemas/common.ts'
+import { SecondFactorAsked } from '../schemas/second-factor.ts'
 
 export const getSetup = operation({
   id: 'getSetup',
@@ -65,10 +66,11 @@ export const login = operation({
     'One without the other is no session. ' +
     'Failures count for the browser when it sends a `deviceKey` that is known, else for the user and the network (/24, or /64 ' +
     'of IPv6). After the first failure answers wait 1, 2, 4 and 8 s; then the answer is `throttled` for 30 s to 15 minutes. ' +
-    'A right password with a known device key is never refused for failures of others.',
+    'A right password with a known device key is never refused for failures of others. ' +
+    'With a second factor the answer is 202, and `/auth/login/second` logs in.',
   access: { kind: 'public' },
   body: LoginInput,
-  results: { 200: LoginResult },
+  results: { 200: LoginResult, 202: SecondFactorAsked },
   problems: ['login_failed', 'throttled', 'unavailable'],
   audit: 'auth.login',
 })
@@ -80,7 +82,7 @@ export const logout = operation({
   tag: 'Access',
   summary: 'End this session',
   description: 'The cookie and the CSRF token stop working at once.',
-  access: { kind: 'authenticated', session: true },
+  access: { kind: 'authenticated', session: true, enrolling: true },
   results: { 204: null },
   problems: [],
   audit: 'auth.logout',
@@ -93,7 +95,7 @@ export const getMe = operation({
   tag: 'Access',
   summary: 'Who is calling: of a token its name, scope and projects',
   description: 'The answer has one shape for tokens and one for sessions; `kind` tells them apart.',
-  access: { kind: 'authenticated' },
+  access: { kind: 'authenticated', enrolling: true },
   results: { 200: Me },
   problems: [],
 })

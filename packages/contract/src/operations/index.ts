@@ -27,6 +27,7 @@ import * as pointInTime from './point-in-time.ts'
 import * as projects from './projects.ts'
 import * as pull from './pull.ts'
 import * as runs from './runs.ts'
+import * as secondFactor from './second-factor.ts'
 import * as services from './services.ts'
 import * as snapshots from './snapshots.ts'
 import * as ssh from './ssh.ts'
@@ -42,6 +43,7 @@ export const operations = {
   ...instanceSettings,
   ...access,
   ...oidc,
+  ...secondFactor,
   ...projects,
   ...images,
   ...observe,

@@ -39,6 +39,10 @@ export const SessionMe = z
     user: z.string(),
     userId: z.string(),
     role: ScopeSchema,
+    mustEnrol: z
+      .literal(true)
+      .optional()
+      .describe('A second factor is required and not set up: nothing else is allowed before.'),
   })
   .meta({ id: 'SessionIdentity' })
 export const TokenMe = z
@@ -129,6 +133,10 @@ export const UserView = z
     role: ScopeSchema,
     disabled: z.boolean().describe('Cannot log in, and the user’s tokens are dead.'),
     createdAt: Time,
+    secondFactors: z
+      .array(z.enum(['totp', 'passkey']))
+      .optional()
+      .describe('Left out without one.'),
   })
   .meta({ id: 'User' })
 export type UserView = z.infer<typeof UserView>

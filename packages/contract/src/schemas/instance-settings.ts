@@ -29,6 +29,7 @@ export const instanceSettingKeys = [
   'terminalIdleHours',
   'sessionIdleHours',
   'sessionMaxDays',
+  'requireSecondFactor',
   'updateUrl',
   'logLevel',
 ] as const

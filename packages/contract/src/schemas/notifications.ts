@@ -16,6 +16,7 @@ export const notificationEvents = [
   'deploy-failed',
   'disk',
   'new-device',
+  'second-factor',
   'audit-broken',
 ] as const
 export type NotificationEvent = (typeof notificationEvents)[number]

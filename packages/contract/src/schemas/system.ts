@@ -223,6 +223,7 @@ export const eventTypes = [
   'webhook.changed',
   'notification.changed',
   'device.added',
+  'second-factor.changed',
   'backup.created',
   'backup.deleted',
   'backup.verified',

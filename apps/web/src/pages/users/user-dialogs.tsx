@@ -8,12 +8,13 @@ import { Dialog } from '../../components/dialog.tsx'
 import { toastDone } from '../../components/toast.tsx'
 import { texts } from '../../texts/index.ts'
 import { PasswordDialog } from '../password-dialog.tsx'
+import { PasswordStep } from '../second-factor/password-step.tsx'
 import { type PassOn, ResetPasswordForm, RoleForm } from '../user-forms.tsx'
 
 const t = texts.users
 
 export interface UserAct {
-  readonly kind: 'role' | 'password' | 'disable' | 'delete'
+  readonly kind: 'role' | 'password' | 'factor' | 'disable' | 'delete'
   readonly user: UserView
 }
 
@@ -65,6 +66,7 @@ export function UserDialogs({ act, onClose, onChanged, onPassOn }: UserDialogsPr
         )}
       </Dialog>
       <PasswordDialog open={own} onClose={onClose} user={me?.user ?? ''} />
+      <ResetFactor user={userFor('factor')} onClose={onClose} onChanged={onChanged} />
       <DisableUser user={userFor('disable')} onClose={onClose} onChanged={onChanged} />
       <DeleteUser user={userFor('delete')} onClose={onClose} onChanged={onChanged} />
     </>
@@ -75,6 +77,30 @@ interface ConfirmProps {
   user: UserView | null
   onClose: () => void
   onChanged: (user: UserView) => Promise<void>
+}
+
+function ResetFactor({ user, onClose, onChanged }: ConfirmProps) {
+  return (
+    <Dialog
+      open={user !== null}
+      onClose={onClose}
+      title={t.resetFactorTitle(user?.username ?? '')}
+      detail={t.resetFactorDetail}
+    >
+      <PasswordStep
+        submit={t.resetFactorSubmit}
+        danger
+        onClose={onClose}
+        onPassword={async (password) => {
+          if (user === null) return
+          await client.call('resetSecondFactor', { params: { uid: user.id }, body: { password } })
+          await onChanged(user)
+          onClose()
+          toastDone(t.factorReset(user.username))
+        }}
+      />
+    </Dialog>
+  )
 }
 
 function DisableUser({ user, onClose, onChanged }: ConfirmProps) {

@@ -8,7 +8,7 @@ import { Panel } from '../../components/panel.tsx'
 import { useSubmit } from '../../modules/use-submit.ts'
 import { texts } from '../../texts/index.ts'
 
-const t = texts.signIn
+const t = texts.secondFactor
 
 /** Asks the provider that is typed, before anything is saved. */
 export function ProviderTest({ issuer }: { issuer: string }) {
