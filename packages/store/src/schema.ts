@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import type {
   DevicesTable,
+  InvitesTable,
   PagePassesTable,
   SessionsTable,
   SessionTicketsTable,
@@ -42,6 +43,7 @@ export interface Schema {
   users: UsersTable
   sessions: SessionsTable
   devices: DevicesTable
+  invites: InvitesTable
   ssh_keys: SshKeysTable
   session_tickets: SessionTicketsTable
   page_passes: PagePassesTable

@@ -15,6 +15,7 @@ import type { DeviceReader, DeviceWriter } from './model/devices.ts'
 import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
 import type { ImageReader, ImageWriter } from './model/images.ts'
+import type { InviteReader, InviteWriter } from './model/invites.ts'
 import type { InstanceReader, InstanceWriter } from './model/instance.ts'
 import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 import type { NetworkReader, NetworkWriter } from './model/network.ts'
@@ -54,6 +55,7 @@ export interface Store {
   readonly users: UserReader
   readonly sessions: SessionReader
   readonly devices: DeviceReader
+  readonly invites: InviteReader
   readonly sshKeys: SshKeyReader
   readonly tickets: TicketReader
   readonly pagePasses: PagePassReader
@@ -174,6 +176,7 @@ export interface Transaction {
   readonly pagePasses: PagePassWriter
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
+  readonly invites: InviteWriter
   readonly sshKeys: SshKeyWriter
   readonly tokens: TokenWriter
   readonly audit: AuditWriter

@@ -2,6 +2,7 @@ import type { Store } from '@stackquay/store'
 import type { DeniedLog } from '../http/denied-log.ts'
 import type { KeyPlace } from '../sealing-key.ts'
 import { deviceHandlers } from './device-handlers.ts'
+import { inviteHandlers } from './invite-handlers.ts'
 import { loginHandlers } from './login-handlers.ts'
 import { createPasswordAgain, type PasswordAgain } from './password-again.ts'
 import { secretKeyHandlers } from './secret-key-handlers.ts'
@@ -16,7 +17,7 @@ import { userHandlers } from './user-handlers.ts'
 export interface AccessDeps {
   readonly store: Pick<
     Store,
-    'users' | 'sessions' | 'devices' | 'tokens' | 'projects' | 'sealing' | 'transaction' | 'replaceKey'
+    'users' | 'sessions' | 'devices' | 'invites' | 'tokens' | 'projects' | 'sealing' | 'transaction' | 'replaceKey'
   >
   /** Where the key that seals secrets is kept. */
   readonly keys: KeyPlace
@@ -29,6 +30,8 @@ export interface AccessDeps {
   readonly denied: Pick<DeniedLog, 'record'>
   /** Counts wrong passwords with whoever else asks for them. */
   readonly passwordAgain?: PasswordAgain
+  /** Where people open the page. */
+  readonly publicUrl: () => string
   readonly now?: () => number
   readonly wait?: ThrottleOptions['wait']
 }
@@ -46,6 +49,7 @@ export function accessHandlers(deps: AccessDeps) {
     ...ticketHandlers({ store, now }),
     ...tokenHandlers({ store, now }),
     ...userHandlers({ store }),
+    ...inviteHandlers(deps, options),
     ...secretKeyHandlers({ store, keys, passwordAgain, keyReplaced: deps.keyReplaced ?? (async () => {}) }),
   }
 }

@@ -1,8 +1,10 @@
 import { ProblemError, visibleText } from '@stackquay/contract'
+import { reachOf } from '@stackquay/domain/access'
 import type { Handlers, Principal } from '../http/handler.ts'
 import type { AccessDeps } from './handlers.ts'
 import { createLoginGuard } from './login-guard.ts'
-import { insertSession, loggedIn, newSession } from './new-session.ts'
+import { setPassword } from './invites.ts'
+import { insertSession, loggedIn, newSession, personRights } from './new-session.ts'
 import type { PasswordAgain } from './password-again.ts'
 import { hashPassword, passwordHolds } from './passwords.ts'
 import { recordRefused } from './record-refused.ts'
@@ -67,9 +69,7 @@ export function loginHandlers(
       await passwordAgain.check(context, body.current, 'auth.password', 'current')
       const passwordHash = await hashPassword(body.new, 'known')
       await store.transaction(async (tx) => {
-        await tx.users.update(user.id, { passwordHash })
-        await tx.sessions.deleteOfUser(user.id, sessionId)
-        await tx.devices.deleteOfUser(user.id)
+        await setPassword(tx, user.id, passwordHash, sessionId)
         await tx.audit.append(context.audit({ action: 'auth.password', target: user.name }))
       })
       return { status: 204 }
@@ -80,12 +80,15 @@ export function loginHandlers(
 function meOf(principal: Principal) {
   switch (principal.kind) {
     case 'session': {
-      const { user, scope } = principal
-      return { kind: 'session' as const, user: user.name, userId: user.id, role: scope }
+      const { user, scope, rights = { role: scope, projects: [], projectRoles: [] } } = principal
+      return { kind: 'session' as const, user: user.name, userId: user.id, ...personRights(rights) }
     }
     case 'token': {
-      const { token, user, scope, projects } = principal
-      return { kind: 'token' as const, name: visibleText(token.name), scope, projects: [...projects], user: user.name }
+      const { token, user, scope } = principal
+      // Empty says that it comes everywhere: one whose owner left it nothing still names its own.
+      const reach = reachOf(principal) ?? []
+      const projects = [...(reach.length === 0 ? principal.projects : reach)]
+      return { kind: 'token' as const, name: visibleText(token.name), scope, projects, user: user.name }
     }
     case 'key':
     case 'anonymous':

@@ -1,12 +1,13 @@
 import { ProblemError } from '@stackquay/contract'
-import { serviceTypeIn } from '@stackquay/domain'
+import { mayEnter, serviceTypeIn } from '@stackquay/domain'
 import type { ProxyControl } from '@stackquay/proxy/control'
 import type { SessionRow, Store } from '@stackquay/store'
 import { newSessionSecret } from '../access/session-cookie.ts'
 import { sessionOf } from '../access/session-of.ts'
 import { hashOf } from '../access/token-value.ts'
 import type { Config } from '../config.ts'
-import type { Handlers } from '../http/handler.ts'
+import type { Handlers, RequestContext } from '../http/handler.ts'
+import { requireProject } from '../http/rights.ts'
 import type { Model } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
 import type { PagePasses } from '../service-pages/passes.ts'
@@ -34,7 +35,7 @@ export function servicePageHandlers(deps: ServicePageDeps): Pick<Handlers, 'open
   return {
     openServicePage: async ({ body }, context) => {
       const { sessionId } = sessionOf(context)
-      const { row, service } = pageAt(body.host, deps)
+      const { row, service } = pageAt(body.host, deps, context)
       const known = await store.sessions.byId(sessionId)
       if (known === null) throw new ProblemError('unauthorized', 'The session has ended.')
       const control = deps.proxy()
@@ -67,11 +68,14 @@ export function servicePageHandlers(deps: ServicePageDeps): Pick<Handlers, 'open
   }
 }
 
-function pageAt(host: string, { model, resolver }: ServicePageDeps) {
+/** A page of a project that is closed to the caller is none. */
+function pageAt(host: string, { model, resolver }: ServicePageDeps, context: RequestContext) {
   for (const { row, resolved } of model.all()) {
     const page = resolved.pages.find(({ workload }) => resolver.pageOf(row.slug, workload).host === host)
-    if (page !== undefined && serviceTypeIn(row.spec, page.workload) !== undefined)
-      return { row, service: page.workload }
+    if (page === undefined || serviceTypeIn(row.spec, page.workload) === undefined) continue
+    if (!mayEnter(context.principal, row.id)) break
+    requireProject(context, row.id, 'operate')
+    return { row, service: page.workload }
   }
   throw new ProblemError('not_found', `No service has its page at "${host}".`, {
     hint: 'Open it from the services of its project: it may be disabled, or renamed.',

@@ -45,7 +45,10 @@ export async function openAccess(
   const cookie = createSessionCookie(await instanceId(store), () => Math.round(config.sessions.ageMs / 1000))
   const denied = createDeniedLog({ store, log })
   const passwordAgain = createPasswordAgain(store, { now: Date.now })
-  const handlers = accessHandlers({ store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain })
+  const handlers = accessHandlers({
+    ...{ store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain },
+    publicUrl: () => config.publicUrl,
+  })
   return {
     setup,
     authenticator: createAuthenticator({ store, cookie, log, environments: () => environmentsOf(model) }),

@@ -4,6 +4,7 @@ import { forgetDeleted } from '../projects/forget-deleted.ts'
 import { openProjects, type Projects } from '../projects/open-projects.ts'
 import { createPublished, createPublishedTable, type Published } from '../projects/published.ts'
 import { openProxyKeeper, type ProxyKeeper } from '../proxy-keeper.ts'
+import { environmentsOf } from '../projects/environments.ts'
 import { createPagePasses, type PagePasses, watchPagePasses } from '../service-pages/passes.ts'
 import type { AppContext } from './context.ts'
 import type { Instance } from './instance.ts'
@@ -42,7 +43,11 @@ export function openKnownProjects(
   { config, now, onError, signal }: Pick<AppContext, 'config' | 'now' | 'onError' | 'signal'>,
 ): KnownProjects {
   const network = createNetwork(store)
-  const passes = createPagePasses(store, () => instanceId(store))
+  const passes = createPagePasses(
+    store,
+    () => instanceId(store),
+    () => environmentsOf(model),
+  )
   const keeper = openProxyKeeper({ config, socket, onError })
   const stopForgetting = forgetDeleted({ store, resolver, keeper, onError })
   const { named } = engines

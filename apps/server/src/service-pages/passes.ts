@@ -1,5 +1,5 @@
 import { operations } from '@stackquay/contract'
-import { refusalOf } from '@stackquay/domain'
+import { highestRole, type PersonRights, refusalOf, rightsWithEnvironments } from '@stackquay/domain'
 import type { RoutePass } from '@stackquay/proxy/route-table'
 import type { PagePassRow, Store } from '@stackquay/store'
 
@@ -17,7 +17,11 @@ export interface PagePasses {
   renew(): Promise<readonly string[]>
 }
 
-export function createPagePasses(store: Pick<Store, 'pagePasses'>, instanceId: () => Promise<string>): PagePasses {
+export function createPagePasses(
+  store: Pick<Store, 'pagePasses'>,
+  instanceId: () => Promise<string>,
+  environments: () => Iterable<{ readonly project: string; readonly of: string }> = () => [],
+): PagePasses {
   let cookie = ''
   /** By project. */
   let known: ReadonlyMap<string, readonly PagePassRow[]> = new Map()
@@ -26,12 +30,13 @@ export function createPagePasses(store: Pick<Store, 'pagePasses'>, instanceId: (
   const read = async (): Promise<readonly string[]> => {
     const before = known
     // The policy of the operation that gives them, asked again of what its person may do now.
+    const all = [...environments()]
     const live = (await store.pagePasses.live()).filter(
-      ({ role }) => refusalOf({ kind: 'session', scope: role }, operations.openServicePage.access) === null,
+      ({ rights, project }) => mayOpenPages(rightsWithEnvironments(rights, all), project),
     )
     known = Map.groupBy(live, ({ project }) => project)
-    const all = new Set([...before.keys(), ...known.keys()])
-    return [...all].filter((project) => keyOf(before.get(project)) !== keyOf(known.get(project)))
+    const projects = new Set([...before.keys(), ...known.keys()])
+    return [...projects].filter((project) => keyOf(before.get(project)) !== keyOf(known.get(project)))
   }
   return {
     load: async () => {
@@ -52,6 +57,13 @@ export function createPagePasses(store: Pick<Store, 'pagePasses'>, instanceId: (
       return mine
     },
   }
+}
+
+const { scope } = operations.openServicePage.access
+
+function mayOpenPages(rights: PersonRights, project: string): boolean {
+  const caller = { kind: 'session', scope: highestRole(rights), rights } as const
+  return refusalOf(caller, { kind: 'scope', scope, project: true }, project) === null
 }
 
 function keyOf(passes: readonly PagePassRow[] = []): string {

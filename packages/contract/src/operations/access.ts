@@ -4,6 +4,9 @@ import {
   DeviceView,
   Hop,
   HopCreate,
+  InviteCreated,
+  InviteRedeem,
+  InviteView,
   LoginInput,
   LoginResult,
   Me,
@@ -188,7 +191,7 @@ export const openServicePage = operation({
   description:
     'The answer’s `url` works once, within 30 seconds, and gives the browser a cookie of that host. It holds no longer than this session and ' +
     'the right to operate projects.',
-  access: { kind: 'scope', scope: 'operate', instance: true, session: true },
+  access: { kind: 'scope', scope: 'operate', session: true },
   body: HopCreate,
   results: { 201: Hop },
   problems: ['not_found', 'unavailable'],
@@ -288,7 +291,7 @@ export const createUser = operation({
   path: '/users',
   tag: 'Access',
   summary: 'Let another person log in',
-  description: 'The user logs in with the name and password given here.',
+  description: 'With the name and password given here, or by the link of `inviteUser`. Needs `role` or `projectRoles`.',
   access: adminSession,
   body: UserCreate,
   results: { 201: UserView },
@@ -314,10 +317,10 @@ export const changeUser = operation({
   method: 'PATCH',
   path: '/users/{uid}',
   tag: 'Access',
-  summary: 'Change a user’s role, disable or enable, set a new password',
+  summary: 'Change a user’s roles, disable or enable, set a new password',
   description:
     'Holds for the very next request, also of the user’s tokens, and ends open streams within a second. ' +
-    'A new password ends the user’s sessions, but not the one that sets it.',
+    'A new password ends the user’s sessions, but not the one that sets it. Lists are replaced whole.',
   access: adminSession,
   params: UserParams,
   body: UserChange,
@@ -325,6 +328,50 @@ export const changeUser = operation({
   results: { 200: UserView },
   problems: ['not_found', 'last_admin'],
   audit: 'user.change',
+})
+
+export const inviteUser = operation({
+  id: 'inviteUser',
+  method: 'POST',
+  path: '/users/{uid}/invite',
+  tag: 'Access',
+  summary: 'Make a link with which a user sets a password',
+  description: 'It holds 48 hours, once, and ends an earlier one. Until it is used an old password holds.',
+  access: adminSession,
+  params: UserParams,
+  results: { 201: InviteCreated },
+  problems: ['not_found', 'conflict'],
+  audit: 'user.invite',
+})
+
+const InviteParams = z.object({ token: z.string().max(100).describe('What stands behind `#` in the link.') })
+
+export const getInvite = operation({
+  id: 'getInvite',
+  method: 'GET',
+  path: '/invites/{token}',
+  tag: 'Access',
+  summary: 'Whom a link is for',
+  description: 'Uses nothing up.',
+  access: { kind: 'public' },
+  params: InviteParams,
+  results: { 200: InviteView },
+  problems: ['not_found', 'throttled'],
+})
+
+export const redeemInvite = operation({
+  id: 'redeemInvite',
+  method: 'POST',
+  path: '/invites/{token}',
+  tag: 'Access',
+  summary: 'Set a password by a link',
+  description: 'Uses the link up and ends all sessions of the user. Then log in.',
+  access: { kind: 'public' },
+  params: InviteParams,
+  body: InviteRedeem,
+  results: { 204: null },
+  problems: ['not_found', 'throttled', 'unavailable'],
+  audit: 'user.redeem_invite',
 })
 
 export const deleteUser = operation({
