@@ -5,7 +5,7 @@ import { Time } from './common.ts'
 
 export const ScopeSchema = z.enum(scopes)
 /** Actors in the audit log that are no people. */
-const reservedActors: ReadonlySet<string> = new Set(['system', 'anonymous'])
+const reservedActors: ReadonlySet<string> = new Set(['system', 'anonymous', 'host'])
 
 export const Username = z
   .string()
