@@ -13,7 +13,7 @@ import { type PassOn, ResetPasswordForm, RoleForm } from '../user-forms.tsx'
 const t = texts.users
 
 export interface UserAct {
-  readonly kind: 'role' | 'password' | 'disable' | 'delete'
+  readonly kind: 'role' | 'password' | 'link' | 'disable' | 'delete'
   readonly user: UserView
 }
 
@@ -65,6 +65,7 @@ export function UserDialogs({ act, onClose, onChanged, onPassOn }: UserDialogsPr
         )}
       </Dialog>
       <PasswordDialog open={own} onClose={onClose} user={me?.user ?? ''} />
+      <MakeLink user={userFor('link')} onClose={onClose} onPassOn={onPassOn} onChanged={onChanged} />
       <DisableUser user={userFor('disable')} onClose={onClose} onChanged={onChanged} />
       <DeleteUser user={userFor('delete')} onClose={onClose} onChanged={onChanged} />
     </>
@@ -75,6 +76,30 @@ interface ConfirmProps {
   user: UserView | null
   onClose: () => void
   onChanged: (user: UserView) => Promise<void>
+}
+
+/** Makes a link for somebody, and answers what is to be passed on. */
+export async function linkFor({ id, username, hasPassword }: UserView): Promise<PassOn> {
+  const link = await client.call('inviteUser', { params: { uid: id } })
+  return { title: (hasPassword ? t.resetLinkTitle : t.invitedTitle)(username), username, link }
+}
+
+function MakeLink({ user, onClose, onChanged, onPassOn }: ConfirmProps & Pick<UserDialogsProps, 'onPassOn'>) {
+  return (
+    <ConfirmDialog
+      open={user !== null}
+      onClose={onClose}
+      title={t.makeLinkTitle(user?.username ?? '')}
+      submit={t.makeLink}
+      onConfirm={async () => {
+        if (user === null) return
+        onPassOn(await linkFor(user))
+        await onChanged(user)
+      }}
+    >
+      <Consequences items={t.makeLinkConsequences} />
+    </ConfirmDialog>
+  )
 }
 
 function DisableUser({ user, onClose, onChanged }: ConfirmProps) {
