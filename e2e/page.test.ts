@@ -240,7 +240,7 @@ describe('the page', () => {
       await assertLooks(page, 'new user')
       await button('Create user').click()
       await dialog().getByText('Invitation for lin').waitFor()
-      const link = (await dialog().locator('code, pre').first().innerText()).trim()
+      const link = ((await dialog().locator('code, pre').first().textContent()) ?? '').trim()
       assert.ok(link.startsWith(`${service.url}/welcome#`), link)
       await assertLooks(page, 'invitation')
       await button('Done').click()

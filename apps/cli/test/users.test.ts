@@ -4,7 +4,13 @@ import { answerProblem, type Call, problem, type Route, standIn } from './stand-
 import { onTerminal } from './terminal.ts'
 
 const grace = {
-  ...{ id: 'usr_2', username: 'grace', role: null, projects: [], projectRoles: [{ project: 'prj_1', role: 'operate' }] },
+  ...{
+    id: 'usr_2',
+    username: 'grace',
+    role: null,
+    projects: [],
+    projectRoles: [{ project: 'prj_1', role: 'operate' }],
+  },
   ...{ disabled: false, hasPassword: false, invitedUntil: null, createdAt: '2026-02-03T15:20:33.000Z' },
 }
 const ada = { ...grace, id: 'usr_1', username: 'ada', role: 'admin', projectRoles: [], hasPassword: true }
@@ -45,7 +51,7 @@ test('against a stand-in: a person is invited, gets roles, is shut out and delet
   assert.deepEqual(bodies('POST', '/users'), [
     { username: 'grace', role: null, projects: [], projectRoles: [{ project: 'shop', role: 'operate' }] },
   ])
-  assert.match(await run('list'), /ada +admin +active[^]*grace +operate on shop +no password yet/)
+  assert.match(await run('list'), /ada +admin +active[\s\S]*grace +operate on shop +no password yet/)
   assert.match(await run('reset', 'grace'), /welcome#code/)
   await run('role', 'grace', 'read', '--project', 'shop', '--project', 'blog')
   await run('disable', 'grace')

@@ -129,4 +129,9 @@ async function rescue(args: readonly string[]): Promise<void> {
 const [command, ...args] = process.argv.slice(2)
 if (command === undefined) main().catch(refuse)
 else if (command === 'rescue') rescue(args).catch(refuse)
-else refuse(new ConfigError(`There is no command "${command}". Without one the service starts; "rescue" is for who cannot log in.`))
+else
+  refuse(
+    new ConfigError(
+      `There is no command "${command}". Without one the service starts; "rescue" is for who cannot log in.`,
+    ),
+  )

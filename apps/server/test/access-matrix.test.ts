@@ -177,19 +177,28 @@ describe('who may do what', () => {
         { name: `${role} on the project alone`, headers: ofBy, id: own, expects: personOf(role, 'in') },
         { name: `${role} on another alone`, headers: ofBy, id: other, expects: personOf(role, 'out') },
         { name: `${role} on another alone, by slug`, headers: ofBy, id: 'other', expects: personOf(role, 'out') },
-        { name: `a token of a limited ${role}`, headers: given, id: own, expects: tokenOfPerson('operate', role, 'in') },
+        {
+          name: `a token of a limited ${role}`,
+          headers: given,
+          id: own,
+          expects: tokenOfPerson('operate', role, 'in'),
+        },
         { name: `that token outside`, headers: given, id: other, expects: tokenOfPerson('operate', role, 'out') },
       ]
     })
-    const mixed = ([everywhere, here]: readonly [Scope, Scope]) => async () => {
-      const who = await http.user(everywhere, `${everywhere}-${here}`, { projectRoles: [{ project: own, role: here }] })
-      const headers = await http.openSession(who.id)
-      const name = `${everywhere}, and ${here} on the project`
-      return [
-        { name, headers, id: own, expects: personWith(everywhere, here) },
-        { name: `${name}, by slug`, headers, id: 'own', expects: personWith(everywhere, here) },
-      ]
-    }
+    const mixed =
+      ([everywhere, here]: readonly [Scope, Scope]) =>
+      async () => {
+        const who = await http.user(everywhere, `${everywhere}-${here}`, {
+          projectRoles: [{ project: own, role: here }],
+        })
+        const headers = await http.openSession(who.id)
+        const name = `${everywhere}, and ${here} on the project`
+        return [
+          { name, headers, id: own, expects: personWith(everywhere, here) },
+          { name: `${name}, by slug`, headers, id: 'own', expects: personWith(everywhere, here) },
+        ]
+      }
     const both = [mixed(['read', 'admin']), mixed(['operate', 'read']), mixed(['read', 'operate'])]
     return (await Promise.all([...made, ...both.map((make) => make())])).flat()
   }

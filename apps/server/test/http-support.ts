@@ -147,7 +147,9 @@ export async function openTestHttpApp(
     calls,
     async user(role, name = `user-${role}`, rights = {}) {
       const passwordHash = await hashPassword(password)
-      return store.transaction((tx) => tx.users.insert({ id: newId('usr'), username: name, role, passwordHash, ...rights }))
+      return store.transaction((tx) =>
+        tx.users.insert({ id: newId('usr'), username: name, role, passwordHash, ...rights }),
+      )
     },
     async token({ scope = 'admin', projects = [], owner, expiresAt = null, name = newId('name') } = {}) {
       const value = newTokenValue()

@@ -41,7 +41,8 @@ test('limits and roles on projects are named by id or slug, told by id, and hold
   const ofToken = await http.app.inject({ url: '/api/v1/auth/me', headers: bearer(token.value) })
   assert.deepEqual([ofToken.json().scope, ofToken.json().projects], ['operate', [blog.id]])
   const [entry] = await http.store.audit.list({ limit: 1, action: 'user.change' })
-  assert.deepEqual(entry?.changes?.before, { role: 'read', projects: [shop.id], projectRoles: [], disabled: false })
+  const { before } = entry?.changes as { before: object }
+  assert.deepEqual(before, { role: 'read', projects: [shop.id], projectRoles: [], disabled: false })
 
   // What is read can be sent back, of a project that is gone too; another that there is not cannot.
   await http.store.transaction((tx) => tx.projects.delete(blog.id))
@@ -70,7 +71,12 @@ test('rights that mean nothing are refused with the field that is wrong, and not
   }
   assert.equal(await http.store.users.byName('grace'), null)
   // To become an administrator of everything ends what would mean nothing then.
-  const made = await ada.call('POST', '/users', { username: 'grace', password, role: 'read', projectRoles: [on('admin')] })
+  const made = await ada.call('POST', '/users', {
+    username: 'grace',
+    password,
+    role: 'read',
+    projectRoles: [on('admin')],
+  })
   const raised = await ada.call('PATCH', `/users/${made.json().id}`, { role: 'admin' })
   assert.deepEqual([raised.json().role, raised.json().projectRoles], ['admin', []])
 })
@@ -97,7 +103,12 @@ test('an administrator of some projects cannot raise himself, reach people, or b
     assert.deepEqual([answer.statusCode, answer.json().code], [403, 'person_limited'], path)
   }
   const byToken = await http.token({ owner: id, scope: 'admin' })
-  const made = await http.app.inject({ method: 'POST', url: '/api/v1/projects', headers: bearer(byToken.value), payload: {} })
+  const made = await http.app.inject({
+    method: 'POST',
+    url: '/api/v1/projects',
+    headers: bearer(byToken.value),
+    payload: {},
+  })
   assert.equal(made.json().code, 'person_limited')
   // Nor end somebody else's token.
   const other = await http.token({ owner: adaId })

@@ -202,7 +202,12 @@ test('a change that deletes data is for administrators, whatever its operation d
   assert.equal(removalRefusalOf({ kind: 'anonymous' }, ['redis'])?.reason, 'unauthorized')
 })
 
-const person = (rights: Partial<PersonRights>): PersonRights => ({ role: null, projects: [], projectRoles: [], ...rights })
+const person = (rights: Partial<PersonRights>): PersonRights => ({
+  role: null,
+  projects: [],
+  projectRoles: [],
+  ...rights,
+})
 const as = (rights: PersonRights): Caller => ({ kind: 'session', scope: highestRole(rights), rights })
 const tokenAs = (scope: Scope, rights: PersonRights, projects: readonly string[] = []): Caller => ({
   kind: 'token',

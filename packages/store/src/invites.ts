@@ -28,7 +28,11 @@ export function inviteWriter({ db, now }: Writing): InviteWriter {
       await db.insertInto('invites').values(row).execute()
     },
     take: async (hash) => {
-      const gone = await db.deleteFrom('invites').where('hash', '=', hash).where('expires_at', '>', now).executeTakeFirst()
+      const gone = await db
+        .deleteFrom('invites')
+        .where('hash', '=', hash)
+        .where('expires_at', '>', now)
+        .executeTakeFirst()
       return gone.numDeletedRows === 1n
     },
     deleteOfUser: async (user) => {

@@ -44,5 +44,12 @@ export function personRights({ role, projects, projectRoles }: PersonRights) {
 /** The one time that the keys of a session and of its device are told. */
 export function loggedIn(user: UserRow, csrfToken: string, device: NewDevice | null) {
   const deviceKey = device === null ? {} : { deviceKey: device.key }
-  return { kind: 'session' as const, user: user.username, userId: user.id, ...personRights(user), csrfToken, ...deviceKey }
+  return {
+    kind: 'session' as const,
+    user: user.username,
+    userId: user.id,
+    ...personRights(user),
+    csrfToken,
+    ...deviceKey,
+  }
 }

@@ -34,7 +34,11 @@ export function userHandlers({ store }: UserDeps) {
         .transaction(async (tx) => {
           const made = await tx.users.insert({ id: newId('usr'), username, ...rights, passwordHash })
           await tx.audit.append(
-            context.audit({ action: 'user.create', target: username, changes: { after: { username, ...shown(rights) } } }),
+            context.audit({
+              action: 'user.create',
+              target: username,
+              changes: { after: { username, ...shown(rights) } },
+            }),
           )
           return made
         })

@@ -19,7 +19,12 @@ export async function readRights(
   before: PersonRights = nothing,
 ): Promise<PersonRights> {
   const role = input.role === undefined ? before.role : input.role
-  const projects = await idsOf(store, input.projects ?? before.projects, before.projects, (index) => `/projects/${index}`)
+  const projects = await idsOf(
+    store,
+    input.projects ?? before.projects,
+    before.projects,
+    (index) => `/projects/${index}`,
+  )
   const given = input.projectRoles ?? before.projectRoles
   const known = before.projectRoles.map(({ project }) => project)
   const named = given.map(({ project }) => project)
@@ -45,7 +50,8 @@ async function idsOf(
 
 function refuseTwice(ids: readonly string[]): void {
   const index = ids.findIndex((id, at) => ids.indexOf(id) !== at)
-  if (index !== -1) throw refused(`/projectRoles/${index}/project`, 'twice', 'The project has a role in this list already.')
+  if (index !== -1)
+    throw refused(`/projectRoles/${index}/project`, 'twice', 'The project has a role in this list already.')
 }
 
 /** What was not named goes where it would mean nothing. */
@@ -60,15 +66,23 @@ function checked(rights: PersonRights, input: RightsInput): PersonRights {
   }
   if (role !== 'admin' || isLimited(rights) || projectRoles.length === 0) return rights
   if ((input.projectRoles ?? []).length > 0)
-    throw refused('/projectRoles', 'admin_everywhere', 'An administrator of the whole instance is one on every project.')
+    throw refused(
+      '/projectRoles',
+      'admin_everywhere',
+      'An administrator of the whole instance is one on every project.',
+    )
   return { ...rights, projectRoles: [] }
 }
 
 function refused(pointer: string, code: string, detail: string): ProblemError {
-  return new ProblemError('validation_failed', `"${pointer.slice(1)}": ${detail}`, { errors: [{ pointer, code, detail }] })
+  return new ProblemError('validation_failed', `"${pointer.slice(1)}": ${detail}`, {
+    errors: [{ pointer, code, detail }],
+  })
 }
 
 /** Whether somebody manages the instance and can log in. */
-export function isAdmin(user: PersonRights & { readonly disabled: boolean; readonly passwordHash: string | null }): boolean {
+export function isAdmin(
+  user: PersonRights & { readonly disabled: boolean; readonly passwordHash: string | null },
+): boolean {
   return user.role === 'admin' && !isLimited(user) && !user.disabled && user.passwordHash !== null
 }

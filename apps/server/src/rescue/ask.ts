@@ -22,7 +22,9 @@ export async function askService(home: string, request: RescueRequest): Promise<
   })
   const answer = read(line)
   if (answer === null)
-    throw new RescueError('The service that runs is of a version that cannot do this. Restart it, or stop it and try again.')
+    throw new RescueError(
+      'The service that runs is of a version that cannot do this. Restart it, or stop it and try again.',
+    )
   if (!answer.ok) throw new RescueError(answer.detail)
   return answer.result
 }

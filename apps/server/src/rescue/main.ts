@@ -40,8 +40,7 @@ export async function runRescue(args: readonly string[], io: RescueIo): Promise<
     io.out(textOf(await carryOut(request, readConfig(io.env))))
     return 0
   } catch (error) {
-    const expected =
-      error instanceof RescueError || error instanceof ConfigError || error instanceof StoreUnusableError
+    const expected = error instanceof RescueError || error instanceof ConfigError || error instanceof StoreUnusableError
     if (!expected) throw error
     io.err(error.message)
     return 1
@@ -141,7 +140,9 @@ function becomeOwner(home: string): void {
   const own = process.getuid?.()
   if (own === undefined || own === uid) return
   if (own !== 0)
-    throw new RescueError(`The database in ${home} belongs to another user (uid ${uid}). Run this as that user or as root.`)
+    throw new RescueError(
+      `The database in ${home} belongs to another user (uid ${uid}). Run this as that user or as root.`,
+    )
   process.setgroups?.([gid])
   process.setgid?.(gid)
   process.setuid?.(uid)

@@ -4,7 +4,9 @@ import type { RescueResult, RescueUser } from './request.ts'
 export function textOf(result: RescueResult): string {
   switch (result.command) {
     case 'users':
-      return result.users.length === 0 ? 'Nobody yet: open the page and make the first administrator.' : table(result.users)
+      return result.users.length === 0
+        ? 'Nobody yet: open the page and make the first administrator.'
+        : table(result.users)
     case 'reset-password': {
       const enabled = result.enabled ? `"${result.user}" is enabled again.\n` : ''
       return result.link === null
@@ -26,9 +28,19 @@ function counted(count: number, thing: string): string {
 
 function table(users: readonly RescueUser[]): string {
   const head = ['USER', 'ROLE', 'STATE', 'SESSIONS', 'TOKENS']
-  const rows = [head, ...users.map((user) => [user.username, roleOf(user), stateOf(user), String(user.sessions), String(user.tokens)])]
+  const rows = [
+    head,
+    ...users.map((user) => [user.username, roleOf(user), stateOf(user), String(user.sessions), String(user.tokens)]),
+  ]
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()).join('\n')
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
 function roleOf({ role, projects, projectRoles }: RescueUser): string {

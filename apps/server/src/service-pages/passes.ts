@@ -31,8 +31,8 @@ export function createPagePasses(
     const before = known
     // The policy of the operation that gives them, asked again of what its person may do now.
     const all = [...environments()]
-    const live = (await store.pagePasses.live()).filter(
-      ({ rights, project }) => mayOpenPages(rightsWithEnvironments(rights, all), project),
+    const live = (await store.pagePasses.live()).filter(({ rights, project }) =>
+      mayOpenPages(rightsWithEnvironments(rights, all), project),
     )
     known = Map.groupBy(live, ({ project }) => project)
     const projects = new Set([...before.keys(), ...known.keys()])

@@ -266,7 +266,9 @@ function Account() {
             <span className="sr-only">{texts.account.menu}</span>
             <span className="min-w-0 flex-1 leading-4">
               <span className="block truncate text-sm font-medium">{me.user}</span>
-              <span className="block truncate text-xs text-ink-3">{me.role === null ? texts.account.rolesOnProjects : texts.account.roles[me.role]}</span>
+              <span className="block truncate text-xs text-ink-3">
+                {me.role === null ? texts.account.rolesOnProjects : texts.account.roles[me.role]}
+              </span>
             </span>
             <ChevronsUpDown aria-hidden className="size-3.5 text-ink-3" />
           </button>

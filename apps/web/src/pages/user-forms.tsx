@@ -112,12 +112,7 @@ export function RoleForm({
       {form.note(['/projects', '/projectRoles'])}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button
-          type="submit"
-          look={less ? 'danger' : 'primary'}
-          busy={form.busy}
-          disabled={isSame || !isWhole(rights)}
-        >
+        <Button type="submit" look={less ? 'danger' : 'primary'} busy={form.busy} disabled={isSame || !isWhole(rights)}>
           {t.roleSubmit}
         </Button>
       </DialogActions>

@@ -45,7 +45,12 @@ export function WelcomePage() {
         <ErrorNote error={error} />
       </AuthLayout>
     )
-  if (invite === null) return <AuthLayout title={t.pageTitle} detail={t.looking} children={null} />
+  if (invite === null)
+    return (
+      <AuthLayout title={t.pageTitle} detail={t.looking}>
+        {null}
+      </AuthLayout>
+    )
   return (
     <AuthLayout title={t[invite.kind](invite.username)} detail={t.detail(formatDateTime(invite.expiresAt))}>
       <SetPassword code={code} username={invite.username} onDone={() => setDone(true)} onOver={setError} />

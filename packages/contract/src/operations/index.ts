@@ -20,6 +20,7 @@ import * as network from './network.ts'
 import * as notifications from './notifications.ts'
 import * as observe from './observe.ts'
 import * as ofOperations from './operations.ts'
+import * as people from './people.ts'
 import * as pointInTime from './point-in-time.ts'
 import * as projects from './projects.ts'
 import * as pull from './pull.ts'
@@ -38,6 +39,7 @@ export const operations = {
   ...system,
   ...instanceSettings,
   ...access,
+  ...people,
   ...projects,
   ...images,
   ...observe,

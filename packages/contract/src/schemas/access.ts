@@ -172,9 +172,7 @@ export const InviteCreated = z
     expiresAt: Time,
   })
   .meta({ id: 'InviteCreated' })
-export const InviteView = z
-  .object({ kind: inviteKind, username: z.string(), expiresAt: Time })
-  .meta({ id: 'Invite' })
+export const InviteView = z.object({ kind: inviteKind, username: z.string(), expiresAt: Time }).meta({ id: 'Invite' })
 export type InviteView = z.infer<typeof InviteView>
 export const InviteRedeem = z.strictObject({ password: Password }).meta({ id: 'InviteRedeem' })
 

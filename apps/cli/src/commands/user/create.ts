@@ -9,7 +9,9 @@ import { addRightsOptions, type RightsFlags, readRights, readRole, roleWords } f
 export const defineCreate: Define = (command, context) =>
   addRightsOptions(command.argument('<name>', 'user name'))
     .summary('let another person log in')
-    .description('Let another person log in. Prints the link with which they set their password, once, within 48 hours.')
+    .description(
+      'Let another person log in. Prints the link with which they set their password, once, within 48 hours.',
+    )
     .option('--role <role>', roleWords, 'none')
     .action((name: string, flags: RightsFlags & { role: string }) => run(context(), name, flags))
 

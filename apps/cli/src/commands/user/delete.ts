@@ -8,7 +8,9 @@ export const defineDelete: Define = (command, context) =>
   command
     .argument('<user>', 'name or id')
     .summary('delete a person with all tokens and sessions; projects stay')
-    .description('Delete a person with all tokens and sessions; projects stay. To shut them out for a time, disable them.')
+    .description(
+      'Delete a person with all tokens and sessions; projects stay. To shut them out for a time, disable them.',
+    )
     .action((user: string) => run(context(), user))
 
 /** Whoever gives the password for it has thought about it. */

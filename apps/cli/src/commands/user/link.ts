@@ -17,7 +17,9 @@ export const defineReset: Define = (command, context) =>
   command
     .argument('<user>', 'name or id')
     .summary('make a link with which a person sets another password')
-    .description(`Make a link with which a person sets another password. ${once} Until it is used the old password holds.`)
+    .description(
+      `Make a link with which a person sets another password. ${once} Until it is used the old password holds.`,
+    )
     .action((user: string) => run(context(), user))
 
 async function run(context: Context, named: string): Promise<void> {

@@ -9,7 +9,9 @@ import { addRightsOptions, type RightsFlags, readRights, readRole, roleWords } f
 export const defineRole: Define = (command, context) =>
   addRightsOptions(command.argument('<user>', 'name or id').argument('<role>', roleWords))
     .summary('change what a person may do, and where')
-    .description('Change what a person may do, and where. What is not named is taken away: limits, and roles on projects.')
+    .description(
+      'Change what a person may do, and where. What is not named is taken away: limits, and roles on projects.',
+    )
     .action((user: string, role: string, flags: RightsFlags) => run(context(), user, role, flags))
 
 async function run(context: Context, named: string, role: string, flags: RightsFlags): Promise<void> {

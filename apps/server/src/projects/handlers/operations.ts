@@ -1,7 +1,7 @@
 import { ProblemError } from '@stackquay/contract'
+import { reachOf } from '@stackquay/domain'
 import type { OperationRow, Store } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
-import { reachOf } from '@stackquay/domain'
 import { requireProject } from '../../http/rights.ts'
 import { cancelWaiting, isMerged } from '../accept.ts'
 import type { ProjectAnswers } from '../answers.ts'
