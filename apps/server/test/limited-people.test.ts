@@ -41,7 +41,7 @@ test('limits and roles on projects are named by id or slug, told by id, and hold
   const ofToken = await http.app.inject({ url: '/api/v1/auth/me', headers: bearer(token.value) })
   assert.deepEqual([ofToken.json().scope, ofToken.json().projects], ['operate', [blog.id]])
   const [entry] = await http.store.audit.list({ limit: 1, action: 'user.change' })
-  const { before } = entry?.changes as { before: object }
+  const { before } = (entry?.changes ?? {}) as { before?: object }
   assert.deepEqual(before, { role: 'read', projects: [shop.id], projectRoles: [], disabled: false })
 
   // What is read can be sent back, of a project that is gone too; another that there is not cannot.

@@ -555,7 +555,6 @@ export const examples: Readonly<Record<string, unknown>> = {
   Invite: { kind: 'invitation', username: 'grace', expiresAt: at },
   InviteCreated: { kind: 'invitation', url: 'https://dev.example.org/welcome#EXAMPLE', expiresAt: at },
   InviteRedeem: { password: 'EXAMPLE-ONLY' },
-  ProjectRole: { project: 'shop', role: 'admin' },
   OpenapiDocument: { openapi: '3.1.0' },
   Operation: operation,
   OperationPage: page(operation),

@@ -39,7 +39,7 @@ export const ProjectRole = z
 const Rights = {
   role: ScopeSchema.nullable().describe('Null: none but those of `projectRoles`.'),
   projects: z.array(z.string()).describe('Ids of the projects that the role ends at; empty for all.'),
-  projectRoles: z.array(ProjectRole).describe('On these projects this role holds instead.'),
+  projectRoles: z.array(ProjectRole),
 } as const
 
 export const SessionMe = z
