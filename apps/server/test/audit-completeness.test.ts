@@ -100,6 +100,11 @@ describe('every operation that is to be recorded', () => {
     createUser: (call) =>
       call('createUser', { body: { username: 'grace', role: 'operate', password: 'of the compiler' } }),
     changeUser: async (call) => call('changeUser', { params: await grace(call), body: { role: 'read' } }),
+    inviteUser: async (call) => call('inviteUser', { params: await grace(call) }),
+    redeemInvite: async (call) => {
+      const { url } = (await call('inviteUser', { params: await grace(call) })).json
+      return call('redeemInvite', { params: { token: url.split('#')[1] }, body: { password: 'of the compiler' } })
+    },
     deleteUser: async (call) => call('deleteUser', { params: await grace(call) }),
     revealSecretKey: (call) => call('revealSecretKey', { body: { password: admin.password } }),
     updateSettings: (call) => call('updateSettings', { body: { settings: { trashDays: 9 } } }),
@@ -547,8 +552,9 @@ describe('every operation that is to be recorded', () => {
       const entries = await opened.app.store.audit.list({ limit: 20, q: requestId })
       const entry = entries.find(({ action, outcome }) => action === audit && outcome === 'success')
       assert.ok(entry, `${id}: ${JSON.stringify(entries)}`)
-      assert.equal(entry.actor, 'ada')
-      assert.equal(entry.source, id === 'completeSetup' || id === 'login' ? 'api' : 'ui')
+      // Whoever sets a password by a link is the person that it is for.
+      assert.equal(entry.actor, id === 'redeemInvite' ? 'grace' : 'ada')
+      assert.equal(entry.source, ['completeSetup', 'login'].includes(id) ? 'api' : 'ui')
       assert.ok(entry.ip !== null)
       assert.ok(!JSON.stringify(entry).includes('sesame'))
     })
@@ -565,15 +571,23 @@ describe('every operation that is to be recorded', () => {
           body: { username: 'ada', password: 'wrong' },
           headers: { 'x-request-id': 'refused-login' },
         }),
+      redeemInvite: () =>
+        opened.call('redeemInvite', {
+          params: { token: 'none' },
+          body: { password: 'long enough to be' },
+          headers: { 'x-request-id': 'refused-redeemInvite' },
+        }),
     }
+    // Of those who come without credentials: one that is no link is not there.
+    const anonymous = ['login', 'redeemInvite']
     for (const { id, audit } of recorded.filter((operation) => operation.id !== 'completeSetup')) {
       const headers = { authorization: `Bearer ${readToken}`, 'x-request-id': `refused-${id}` }
       const answer = await (own[id]?.() ?? opened.call(id, { params: { ...shop, name: 'A' }, headers }))
-      assert.ok([401, 403].includes(answer.status), `${id}: ${answer.status}`)
+      assert.ok((id === 'redeemInvite' ? [404] : [401, 403]).includes(answer.status), `${id}: ${answer.status}`)
       const [entry, ...more] = await opened.app.store.audit.list({ limit: 20, q: `refused-${id}` })
       assert.deepEqual(
         [entry?.action, entry?.outcome, entry?.actor, more.length],
-        [audit, 'denied', id === 'login' ? 'anonymous' : 'ada (token: reader)', 0],
+        [audit, 'denied', anonymous.includes(id) ? 'anonymous' : 'ada (token: reader)', 0],
         id,
       )
     }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { UserChange } from '@stackquay/store'
 import { WebSocket } from 'ws'
+import { createPagePasses } from '../src/service-pages/passes.ts'
+import { createCallers } from '../src/ssh/caller.ts'
 import { bearer, openTestHttpApp, password, type TestHttpApp } from './http-support.ts'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -157,4 +160,51 @@ test('a stream of events follows what its person may see', async (t) => {
   await say(shop.id)
   await until(2)
   assert.deepEqual(heard(), [blog.id, shop.id])
+})
+
+test('keys over SSH and passes of service pages follow the role on their project, and that of a branch its project’s', async (t) => {
+  const http = await openTestHttpApp(t)
+  const [shop, blog, branch] = [await http.project('shop'), await http.project('blog'), await http.project('shop-fix')]
+  const environments = () => [{ project: branch.id, of: shop.id }]
+  const { id } = await http.user(null, 'grace', { projectRoles: [{ project: shop.id, role: 'operate' }] })
+  await http.openSession(id)
+  const [session] = await http.store.sessions.of(id)
+  const key = { id: 'key_1', user: id, name: 'laptop', type: 'ssh-ed25519', publicKey: 'AAAA', fingerprint: 'SHA256:x' }
+  await http.store.transaction(async (tx) => {
+    await tx.sshKeys.insert(key)
+    for (const project of [shop, blog, branch]) {
+      const expiresAt = new Date(http.clock.time + 3_600_000)
+      await tx.pagePasses.insert({
+        ...{ hash: project.id, session: session!.id, project: project.id, service: 'mailpit', expiresAt },
+      })
+    }
+  })
+  const callers = createCallers(http.store, http.authenticator, environments)
+  const passes = createPagePasses(http.store, async () => 'abc', environments)
+  await passes.load()
+  const open = async () => {
+    const credential = { kind: 'key', id: 'key_1' } as const
+    const principal = (await callers.principalOf(credential, false))!
+    const found: string[] = []
+    for (const [name, project] of [
+      ['shop', shop],
+      ['blog', blog],
+      ['shop-fix', branch],
+    ] as const) {
+      const mayLogIn = (await callers.projectFor(principal, name)) !== null
+      assert.equal(await callers.stillMay(credential, project.id), mayLogIn, name)
+      assert.equal(passes.of(project.id, 'mailpit').length, mayLogIn ? 1 : 0, name)
+      if (mayLogIn) found.push(name)
+    }
+    return found
+  }
+  assert.deepEqual(await open(), ['shop', 'shop-fix'])
+  const change = async (to: UserChange) => {
+    await http.store.transaction((tx) => tx.users.update(id, to))
+    await passes.renew()
+  }
+  await change({ projectRoles: [{ project: shop.id, role: 'read' }] })
+  assert.deepEqual(await open(), [])
+  await change({ role: 'operate', projects: [blog.id], projectRoles: [{ project: branch.id, role: 'admin' }] })
+  assert.deepEqual(await open(), ['blog', 'shop-fix'])
 })
