@@ -554,7 +554,7 @@ describe('every operation that is to be recorded', () => {
       assert.ok(entry, `${id}: ${JSON.stringify(entries)}`)
       // Whoever sets a password by a link is the person that it is for.
       assert.equal(entry.actor, id === 'redeemInvite' ? 'grace' : 'ada')
-      assert.equal(entry.source, ['completeSetup', 'login'].includes(id) ? 'api' : 'ui')
+      assert.equal(entry.source, ['completeSetup', 'login', 'redeemInvite'].includes(id) ? 'api' : 'ui')
       assert.ok(entry.ip !== null)
       assert.ok(!JSON.stringify(entry).includes('sesame'))
     })
