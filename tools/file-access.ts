@@ -86,6 +86,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/resume/leftovers.ts', why: 'lists names in `tools`' },
   { path: 'apps/server/src/runs/results-folder.ts', why: 'makes `results` and lists its names' },
   { path: 'apps/server/src/sealing-key.ts', why: 'the secret key, in the home' },
+  { path: 'apps/server/src/rescue/main.ts', why: 'whose the database in the home is' },
   { path: 'apps/server/src/setup-code.ts', why: 'the set-up code, in the home' },
   { path: 'apps/server/src/source/', why: 'folders of `git` in the home, given to the user that talks to the network' },
   { path: 'apps/server/src/system/disk-check.ts', why: 'the free room of the home' },

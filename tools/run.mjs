@@ -10,6 +10,7 @@ const commands = {
   bench: () => import('./run/bench.mjs'),
   fuzz: () => import('./run/fuzz.mjs'),
   soak: () => import('./run/soak.mjs'),
+  rescue: () => import('./run/rescue.mjs'),
   stq: () => import('./run/stq.mjs'),
 }
 

@@ -1,5 +1,5 @@
 import { chmodSync, rmSync } from 'node:fs'
-import { connect, createServer, type Server } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { holdFile } from '@stackquay/store'
 
@@ -11,14 +11,23 @@ export class HomeInUseError extends Error {
 /**
  * Holds a home for this process as long as it lives, by a lock of the operating system: of two that start at one moment one gets it. The socket
  * beside it is that of versions before, which knew of nothing else: as long as it answers, one of them runs here. What a dead one left
- * answers nobody and is taken over. Answers the function that lets go.
+ * answers nobody and is taken over. `accept` gets who comes in through it: nobody can but this user. Answers the function that lets go.
  */
-export async function lockHome(home: string): Promise<() => Promise<void>> {
+export async function lockHome(
+  home: string,
+  accept: (peer: Socket) => void = (peer) => peer.end(),
+): Promise<() => Promise<void>> {
   const held = holdFile(join(home, 'server.lock'))
   if (held === null) throw inUse(home)
   try {
-    const server = await takeSocket(join(home, 'server.sock'), home)
+    const peers = new Set<Socket>()
+    const server = await takeSocket(join(home, 'server.sock'), home, (peer) => {
+      peers.add(peer)
+      peer.once('close', () => peers.delete(peer))
+      accept(peer)
+    })
     return async () => {
+      for (const peer of peers) peer.destroySoon()
       await new Promise<void>((done) => server.close(() => done()))
       held.release()
     }
@@ -28,8 +37,8 @@ export async function lockHome(home: string): Promise<() => Promise<void>> {
   }
 }
 
-async function takeSocket(socket: string, home: string): Promise<Server> {
-  const server = createServer((peer) => peer.end())
+async function takeSocket(socket: string, home: string, accept: (peer: Socket) => void): Promise<Server> {
+  const server = createServer((peer) => accept(peer.unref()))
   try {
     await listen(server, socket)
   } catch (error) {
@@ -50,10 +59,16 @@ function inUse(home: string): HomeInUseError {
 function listen(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
-  server.listen(path, () => {
-    server.off('error', reject)
-    resolve()
-  })
+  // Nobody else's from its first moment on, whatever this process lets others do with its files.
+  const before = process.umask(0o177)
+  try {
+    server.listen(path, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  } finally {
+    process.umask(before)
+  }
   return promise
 }
 

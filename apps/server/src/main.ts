@@ -119,4 +119,19 @@ function endOn(close: () => Promise<void>): () => boolean {
   return () => ending
 }
 
-main().catch(refuse)
+/** For whoever has the machine, whether or not a service runs on the home. */
+async function rescue(args: readonly string[]): Promise<void> {
+  const { runRescue } = await import('./rescue/main.ts')
+  const { env, stdin } = process
+  process.exitCode = await runRescue(args, { env, stdin, out: say, err: (text) => process.stderr.write(`${text}\n`) })
+}
+
+const [command, ...args] = process.argv.slice(2)
+if (command === undefined) main().catch(refuse)
+else if (command === 'rescue') rescue(args).catch(refuse)
+else
+  refuse(
+    new ConfigError(
+      `There is no command "${command}". Without one the service starts; "rescue" is for who cannot log in.`,
+    ),
+  )

@@ -38,6 +38,34 @@ const sessionOf = (role: Scope, flaw: 'none' | 'origin') => (operation: Operatio
   return rank(role) >= rank(access.scope) ? passes : 'role_insufficient'
 }
 
+/** A person who comes only to some projects: `has` is the role there, `in` or `out` of them. */
+const personOf = (has: Scope, where: 'in' | 'out') => (operation: Operation) => {
+  const { access } = operation
+  if (access.kind === 'public' || access.kind === 'authenticated') return passes
+  if (where === 'out' && access.project) return 'project_forbidden'
+  if (access.instance || access.unrestricted) return 'person_limited'
+  return rank(has) >= rank(access.scope) ? passes : 'role_insufficient'
+}
+
+/** A token of such a person without a restriction of its own: the weaker of both on the project. */
+const tokenOfPerson = (scope: Scope, has: Scope, where: 'in' | 'out') => (operation: Operation) => {
+  const { access } = operation
+  if (access.kind !== 'public' && access.session) return 'session_required'
+  const ofPerson = personOf(rank(scope) < rank(has) ? scope : has, where)(operation)
+  return ofPerson === 'role_insufficient' ? 'scope_insufficient' : ofPerson
+}
+
+/** Everywhere `everywhere`, but `here` on the project in the path. */
+const personWith = (everywhere: Scope, here: Scope) => (operation: Operation) => {
+  const { access } = operation
+  if (access.kind === 'public' || access.kind === 'authenticated') return passes
+  const highest = rank(here) > rank(everywhere) ? here : everywhere
+  const onIt = access.project ? here : highest
+  const whole = access.instance || access.unrestricted
+  const has = whole && rank(everywhere) < rank(onIt) ? everywhere : onIt
+  return rank(has) >= rank(access.scope) ? passes : 'role_insufficient'
+}
+
 describe('who may do what', () => {
   const ended: (() => unknown)[] = []
   let http: TestHttpApp
@@ -113,6 +141,7 @@ describe('who may do what', () => {
         id: own,
         expects: sessionOf(role, 'none'),
       })),
+      ...(await limited()),
       { name: 'a cookie without its key', headers: { cookie }, id: own, expects: stranger },
       {
         name: 'a key without its cookie',
@@ -135,6 +164,45 @@ describe('who may do what', () => {
     ]
   }
 
+  /** People whose role is not the same everywhere, and their tokens. */
+  async function limited(): Promise<readonly Visitor[]> {
+    const made = scopes.map(async (role) => {
+      const to = await http.user(role, `to-${role}`, { projects: [own] })
+      const by = await http.user(null, `by-${role}`, { projectRoles: [{ project: own, role }] })
+      const [ofTo, ofBy] = [await http.openSession(to.id), await http.openSession(by.id)]
+      const given = bearer((await http.token({ owner: to.id, scope: 'operate' })).value)
+      return [
+        { name: `a ${role} limited to the project`, headers: ofTo, id: own, expects: personOf(role, 'in') },
+        { name: `a ${role} limited to another`, headers: ofTo, id: other, expects: personOf(role, 'out') },
+        { name: `${role} on the project alone`, headers: ofBy, id: own, expects: personOf(role, 'in') },
+        { name: `${role} on another alone`, headers: ofBy, id: other, expects: personOf(role, 'out') },
+        { name: `${role} on another alone, by slug`, headers: ofBy, id: 'other', expects: personOf(role, 'out') },
+        {
+          name: `a token of a limited ${role}`,
+          headers: given,
+          id: own,
+          expects: tokenOfPerson('operate', role, 'in'),
+        },
+        { name: `that token outside`, headers: given, id: other, expects: tokenOfPerson('operate', role, 'out') },
+      ]
+    })
+    const mixed =
+      ([everywhere, here]: readonly [Scope, Scope]) =>
+      async () => {
+        const who = await http.user(everywhere, `${everywhere}-${here}`, {
+          projectRoles: [{ project: own, role: here }],
+        })
+        const headers = await http.openSession(who.id)
+        const name = `${everywhere}, and ${here} on the project`
+        return [
+          { name, headers, id: own, expects: personWith(everywhere, here) },
+          { name: `${name}, by slug`, headers, id: 'own', expects: personWith(everywhere, here) },
+        ]
+      }
+    const both = [mixed(['read', 'admin']), mixed(['operate', 'read']), mixed(['read', 'operate'])]
+    return (await Promise.all([...made, ...both.map((make) => make())])).flat()
+  }
+
   test('every operation answers every visitor as it declares', async () => {
     let cells = 0
     for (const operation of operationList) {
@@ -144,7 +212,7 @@ describe('who may do what', () => {
       }
     }
     assert.equal(cells, operationList.length * visitors.length)
-    assert.ok(visitors.length >= 19)
+    assert.ok(visitors.length >= 46)
   })
 
   test('a WebSocket is opened to exactly those to whom its address would answer', async () => {
@@ -306,6 +374,7 @@ describe('who may do what', () => {
       ['GET', '/users/{uid}'],
       ['PATCH', '/users/{uid}'],
       ['DELETE', '/users/{uid}'],
+      ['POST', '/users/{uid}/invite'],
       ['GET', '/settings/secret-key'],
       ['POST', '/settings/secret-key/reveal'],
       ['POST', '/settings/secret-key/replace'],
@@ -337,6 +406,8 @@ describe('who may do what', () => {
       'completeSetup',
       'finishOidc',
       'getHealth',
+      // With a code that holds once.
+      'getInvite',
       'getManifestSchema',
       'getOidcOffer',
       'getOpenapi',
@@ -347,6 +418,7 @@ describe('who may do what', () => {
       'loginWithPasskey',
       // What it takes is signed.
       'receivePush',
+      'redeemInvite',
       'startOidc',
     ])
   })

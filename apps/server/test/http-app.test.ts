@@ -256,7 +256,7 @@ test('a need that only the handler sees is refused and recorded like one before 
         return { status: 200, body: {} }
       },
       getOperation: async ({ params }: { params: { op: string } }, context: Parameters<typeof requireScope>[0]) => {
-        requireProject(context, params.op === 'op_known' ? 'prj_other' : null)
+        requireProject(context, params.op === 'op_known' ? 'prj_other' : null, 'read')
         return { status: 200, body: {} }
       },
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { apiPrefix, type Operation, operationList, type Scope } from '@stackquay/contract'
 import { emptySpec } from '@stackquay/domain'
-import { newId, openStore, type Store } from '@stackquay/store'
+import { newId, openStore, type Store, type UserRow } from '@stackquay/store'
 import type { FastifyInstance } from 'fastify'
 import { createAuthenticator } from '../src/access/authenticator.ts'
 import { enrolmentRule } from '../src/access/factors/enrolment.ts'
@@ -38,7 +38,11 @@ export interface TestHttpApp {
   readonly waits: number[]
   /** What the calls of operations that these tests do not implement were handed. */
   readonly calls: { id: string; input: unknown; context: RequestContext }[]
-  user(role: Scope, name?: string): Promise<{ id: string; username: string }>
+  user(
+    role: Scope | null,
+    name?: string,
+    rights?: Partial<Pick<UserRow, 'projects' | 'projectRoles'>>,
+  ): Promise<{ id: string; username: string }>
   token(options?: {
     scope?: Scope
     projects?: readonly string[]
@@ -115,6 +119,7 @@ export async function openTestHttpApp(
         cookie: testCookie,
         denied,
         config,
+        publicUrl: () => 'http://127.0.0.1:8700',
         now,
         wait: async (ms) => waits.push(ms),
       }),
@@ -146,9 +151,11 @@ export async function openTestHttpApp(
     clock,
     waits,
     calls,
-    async user(role, name = `user-${role}`) {
+    async user(role, name = `user-${role}`, rights = {}) {
       const passwordHash = await hashPassword(password)
-      return store.transaction((tx) => tx.users.insert({ id: newId('usr'), username: name, role, passwordHash }))
+      return store.transaction((tx) =>
+        tx.users.insert({ id: newId('usr'), username: name, role, passwordHash, ...rights }),
+      )
     },
     async token({ scope = 'admin', projects = [], owner, expiresAt = null, name = newId('name') } = {}) {
       const value = newTokenValue()

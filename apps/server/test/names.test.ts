@@ -70,7 +70,7 @@ test('no token passes for another in the audit log', async (t) => {
     assert.deepEqual([status, json.errors[0].code], [422, 'parenthesis'], name)
     assert.match(json.errors[0].detail, /leave parentheses out/)
   }
-  for (const username of ['system', 'anonymous', 'ada (token: ci)']) {
+  for (const username of ['system', 'anonymous', 'host', 'ada (token: ci)']) {
     const body = { username, role: 'admin', password: 'long enough to be' }
     assert.equal((await call('createUser', { body, headers })).status, 422, username)
   }

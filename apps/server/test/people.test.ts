@@ -20,7 +20,10 @@ test('a user is made, listed by name, read, and logs in with the given password 
   const made = await call('POST', '/users', { username: 'grace', role: 'operate', password })
   assert.equal(made.statusCode, 201, made.body)
   const { id, createdAt, ...rest } = made.json()
-  assert.deepEqual(rest, { username: 'grace', role: 'operate', disabled: false })
+  assert.deepEqual(rest, {
+    ...{ username: 'grace', role: 'operate', projects: [], projectRoles: [] },
+    ...{ hasPassword: true, invitedUntil: null, disabled: false },
+  })
   assert.deepEqual((await call('GET', `/users/${id}`)).json(), made.json())
   const first = (await call('GET', '/users?limit=1')).json()
   assert.deepEqual([first.items[0].username, first.items.length], ['ada', 1])

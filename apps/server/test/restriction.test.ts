@@ -1,11 +1,41 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { apiPrefix, operationList } from '@stackquay/contract'
 import { WebSocket } from 'ws'
 import { type Called, openTestApp } from './app-support.ts'
 
-test('a token that is restricted to projects never hears of another one: no id, no slug, no name, no path', async (t) => {
-  const { call, session, app, home } = await openTestApp(t)
+test('a token that is restricted to projects never hears of another one: no id, no slug, no name, no path', (t) =>
+  hearsNothing(t, async ({ call }, headers) => {
+    const made = await call('createToken', { body: { name: 'ci', scope: 'admin', projects: ['own'] }, headers })
+    return { authorization: `Bearer ${made.json.value}` }
+  }))
+
+test('a person who comes only to some projects never hears of another one either', (t) =>
+  hearsNothing(t, async ({ call, session }, headers) => {
+    const projectRoles = [{ project: 'own', role: 'admin' }]
+    const body = { username: 'grace', password: 'long enough to be', projectRoles }
+    assert.equal((await call('createUser', { body, headers })).status, 201)
+    const restricted = await session('grace', body.password)
+    // A token for a project that is closed is refused like one for a project that there is not.
+    const give = (project: string) =>
+      call('createToken', { body: { name: 'x', scope: 'read', projects: [project] }, headers: restricted })
+    const [closed, none] = [await give('zebra-company'), await give('zebra-nowhere')]
+    assert.deepEqual([closed.status, closed.json.code], [422, 'validation_failed'])
+    assert.equal(closed.json.detail, none.json.detail.replace('zebra-nowhere', 'zebra-company'))
+    return restricted
+  }))
+
+/** These would end the session that asks. */
+const ending = ['logout', 'endSession', 'endOtherSessions']
+
+type TestApp = Awaited<ReturnType<typeof openTestApp>>
+
+async function hearsNothing(
+  t: TestContext,
+  restrict: (opened: TestApp, headers: Record<string, string>) => Promise<Record<string, string>>,
+): Promise<void> {
+  const opened = await openTestApp(t)
+  const { call, session, app, home } = opened
   const headers = await session()
   const wait = { wait: '10' }
   const hidden = { name: 'Zebra & Söhne', slug: 'zebra-company' }
@@ -25,8 +55,7 @@ test('a token that is restricted to projects never hears of another one: no id, 
   assert.ok(items.length >= 2)
   const names = [other.id, hidden.slug, 'Zebra', 'Söhne', 'zdb', 'ZVAR', 'z-value', items[0].id]
 
-  const made = await call('createToken', { body: { name: 'ci', scope: 'admin', projects: ['own'] }, headers })
-  const restricted = { authorization: `Bearer ${made.json.value}` }
+  const restricted = await restrict(opened, headers)
   const answers: { what: string; text: string }[] = []
   const ask = async (
     id: string,
@@ -42,7 +71,7 @@ test('a token that is restricted to projects never hears of another one: no id, 
     return answer
   }
   for (const { id, path, stream, method } of operationList.filter((one) => one.stream === undefined)) {
-    if (id === 'deleteProject') continue
+    if (id === 'deleteProject' || ending.includes(id)) continue
     await ask(id, { id: own.id, db: 'main', name: 'A', op: items[0].id }, {}, method === 'GET' ? undefined : {})
     // Where the other project is asked for, its name is the caller's own word; what else is told must not be.
     if (path.includes('{id}')) {
@@ -109,7 +138,7 @@ test('a token that is restricted to projects never hears of another one: no id, 
     }
     assert.ok(!text.includes(`${home}/projects/zebra`), what)
   }
-})
+}
 
 test('a refusal is found under the project that it was about', async (t) => {
   const { call, session, app } = await openTestApp(t)

@@ -65,7 +65,7 @@ test('the key is told by login and set-up alone, and neither half is stored', as
   const http = await openHttpApp(t)
   const { cookie, csrfToken, headers } = await http.session('ada')
   const me = await http.app.inject({ url: '/api/v1/auth/me', headers })
-  assert.deepEqual(Object.keys(me.json()), ['kind', 'user', 'userId', 'role'])
+  assert.deepEqual(Object.keys(me.json()), ['kind', 'user', 'userId', 'role', 'projects', 'projectRoles'])
   const sessions = await http.app.inject({ url: '/api/v1/auth/sessions', headers })
   const halves = [csrfToken, cookie.slice(cookie.indexOf('=') + 1)]
   for (const half of halves) assert.ok(!`${me.body}${sessions.body}`.includes(half))

@@ -41,6 +41,13 @@ const login = createRoute({
   component: lazyRouteComponent(() => import('./pages/login-page.tsx'), 'LoginPage'),
 })
 
+/** Whoever has a link needs no session, and may have one. */
+const welcome = createRoute({
+  getParentRoute: () => root,
+  path: '/welcome',
+  component: lazyRouteComponent(() => import('./pages/welcome-page.tsx'), 'WelcomePage'),
+})
+
 async function needsSession({ location }: { readonly location: { readonly href: string } }): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery)
   if (me?.mustEnrol === true)
@@ -314,6 +321,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     setup,
     login,
+    welcome,
     enter,
     enrol,
     app.addChildren([

@@ -29,9 +29,14 @@ export const problemKinds = {
   ),
   scope_insufficient: kind(403, 'The token’s scope is too low', 'Use a token with the required scope.'),
   role_insufficient: kind(403, 'Your role is too low', 'Ask an administrator.'),
-  project_forbidden: kind(403, 'The token is restricted to other projects', 'Use a token for this project.'),
+  project_forbidden: kind(
+    403,
+    'The project is closed to you',
+    'Ask an administrator, or use a token for this project.',
+  ),
   token_restricted: kind(403, 'The token is restricted to projects', 'Use a token without a project restriction.'),
   enrolment_required: kind(403, 'A second factor must be set up first', 'Log in to the web page and set one up.'),
+  person_limited: kind(403, 'Your role holds on some projects only', 'Ask an administrator of the whole instance.'),
   session_required: kind(403, 'Only possible with a browser session', 'Log in to the web page and do it there.'),
   csrf_failed: kind(403, 'The request may come from another site', 'Open the page under the address of this service.'),
   setup_code_wrong: kind(

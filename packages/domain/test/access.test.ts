@@ -4,13 +4,22 @@ import { serviceTypes } from '@stackquay/catalog'
 import { type Access, operationList, operations, type Scope, scopes } from '@stackquay/contract'
 import {
   type Caller,
+  highestRole,
   includes,
+  isLimited,
+  managesInstance,
   mayEnter,
+  onProject,
+  type PersonRights,
   type RequestParts,
   raisedRefusalOf,
   raisedScope,
+  reachOf,
   refusalOf,
   removalRefusalOf,
+  rightsWithEnvironments,
+  roleOn,
+  scopeOn,
   weaker,
 } from '../src/access.ts'
 
@@ -191,4 +200,115 @@ test('a change that deletes data is for administrators, whatever its operation d
     }
   }
   assert.equal(removalRefusalOf({ kind: 'anonymous' }, ['redis'])?.reason, 'unauthorized')
+})
+
+const person = (rights: Partial<PersonRights>): PersonRights => ({
+  role: null,
+  projects: [],
+  projectRoles: [],
+  ...rights,
+})
+const as = (rights: PersonRights): Caller => ({ kind: 'session', scope: highestRole(rights), rights })
+const tokenAs = (scope: Scope, rights: PersonRights, projects: readonly string[] = []): Caller => ({
+  kind: 'token',
+  scope: weaker(scope, highestRole(rights)),
+  projects,
+  rights,
+})
+const onOwn = (role: Scope) => [{ project: own, role }]
+const needs = (scope: Scope): Access => ({ kind: 'scope', scope, project: true })
+
+test('a role on a project holds there instead of the other, be it more or less', () => {
+  const more = as(person({ role: 'read', projectRoles: onOwn('admin') }))
+  const less = as(person({ role: 'operate', projectRoles: onOwn('read') }))
+  assert.equal(reason(more, needs('admin')), 'allowed')
+  assert.equal(reason(more, needs('operate'), 'prj_other'), 'role_insufficient')
+  assert.equal(reason(less, needs('operate')), 'role_insufficient')
+  assert.equal(reason(less, needs('operate'), 'prj_other'), 'allowed')
+  assert.deepEqual([reachOf(more), reachOf(less)], [null, null])
+})
+
+test('a person who comes only to some projects is refused every other, existing or not, and the whole instance', () => {
+  const limited = [
+    as(person({ role: 'admin', projects: [own] })),
+    as(person({ projectRoles: onOwn('admin') })),
+    { ...as(person({ role: 'admin', projects: [own] })), kind: 'key' } as Caller,
+  ]
+  for (const caller of limited) {
+    for (const { id, access } of protectedOnes) {
+      if (access.kind !== 'scope' || (access.session && caller.kind === 'key')) continue
+      const here = access.instance || access.unrestricted ? 'person_limited' : 'allowed'
+      assert.equal(reason(caller, access), here, id)
+      if (!access.project) continue
+      assert.equal(reason(caller, access, 'prj_other'), 'project_forbidden', id)
+      assert.equal(reason(caller, access, null), 'project_forbidden', id)
+    }
+    assert.ok(!managesInstance(caller))
+    assert.deepEqual(reachOf(caller), [own])
+    assert.ok(!mayEnter(caller, null))
+  }
+})
+
+test('a role on one project reaches neither the instance nor a project that is to be made', () => {
+  const caller = as(person({ role: 'read', projectRoles: onOwn('admin') }))
+  for (const { id, access } of protectedOnes) {
+    if (access.kind !== 'scope' || (!access.instance && !access.unrestricted)) continue
+    assert.equal(reason(caller, access), access.scope === 'read' ? 'allowed' : 'role_insufficient', id)
+  }
+})
+
+test('a token can do on each project what both it and its owner can there', () => {
+  for (const scope of scopes) {
+    for (const role of scopes) {
+      const both = weaker(scope, role)
+      const everywhere = tokenAs(scope, person({ role: 'read', projectRoles: onOwn(role) }))
+      const alone = tokenAs(scope, person({ projectRoles: onOwn(role) }))
+      const restricted = tokenAs(scope, person({ role, projects: [own, 'prj_two'] }), [own, 'prj_other'])
+      for (const caller of [everywhere, alone, restricted]) assert.equal(scopeOn(caller, own), both)
+      assert.equal(scopeOn(everywhere, 'prj_other'), 'read')
+      for (const closed of ['prj_other', 'prj_two', null]) assert.equal(scopeOn(alone, closed), null)
+      assert.equal(scopeOn(restricted, 'prj_two'), null)
+      assert.equal(scopeOn(restricted, 'prj_other'), null)
+      assert.deepEqual(reachOf(restricted), [own])
+    }
+  }
+  const nowhere = tokenAs('admin', person({ role: 'admin', projects: ['prj_two'] }), [own])
+  assert.deepEqual(reachOf(nowhere), [])
+  for (const project of [own, 'prj_two', null]) assert.ok(!mayEnter(nowhere, project))
+})
+
+test('a person whose projects are all gone comes nowhere, and not everywhere', () => {
+  for (const rights of [person({ role: 'admin', projects: ['prj_gone'] }), person({})]) {
+    assert.ok(isLimited(rights))
+    assert.equal(reason(as(rights), needs('read')), 'project_forbidden')
+    assert.equal(refusalOf(as(rights), { kind: 'scope', scope: 'read', instance: true })?.reason, 'person_limited')
+  }
+})
+
+test('what a request raises is asked of the role on its project', () => {
+  const parts = { body: { a: { gone: true } } }
+  const more = as(person({ role: 'operate', projectRoles: onOwn('admin') }))
+  assert.equal(refusalOf(more, raising, own, parts), null)
+  assert.equal(refusalOf(more, raising, 'prj_other', parts)?.reason, 'role_insufficient')
+  assert.equal(removalRefusalOf(onProject(more, own), ['redis']), null)
+  assert.equal(removalRefusalOf(onProject(more, 'prj_other'), ['redis'])?.reason, 'role_insufficient')
+})
+
+test('environments of branches follow their project, and one with a role of its own keeps that', () => {
+  const branches = [
+    { project: 'prj_branch', of: own },
+    { project: 'prj_named', of: own },
+    { project: 'prj_far', of: 'prj_other' },
+  ]
+  const roles = [...onOwn('admin'), { project: 'prj_named', role: 'read' as const }]
+  const byRole = rightsWithEnvironments(person({ projectRoles: roles }), branches)
+  const roleAt = (project: string) => roleOn(byRole, project)
+  assert.deepEqual(['prj_branch', 'prj_named', 'prj_far'].map(roleAt), ['admin', 'read', null])
+  const byLimit = rightsWithEnvironments(person({ role: 'operate', projects: [own] }), branches)
+  assert.deepEqual(
+    [own, 'prj_branch', 'prj_far'].map((id) => roleOn(byLimit, id)),
+    ['operate', 'operate', null],
+  )
+  const everywhere = person({ role: 'admin' })
+  assert.equal(rightsWithEnvironments(everywhere, branches), everywhere)
 })

@@ -18,7 +18,7 @@ export interface StoreCopy {
 
 /**
  * Writes the last committed state to a new file, one whole database without anything beside it, while the service goes on reading and
- * writing. Whoever is logged in is not in it: sessions, tickets, known devices and remembered answers are left out. It counts only when
+ * writing. Whoever is logged in is not in it: sessions, tickets, known devices, invitations and remembered answers are left out. It counts only when
  * this resolves: the copy was found sound then.
  *
  * All of it is done by a thread of its own, page by page, so nothing else waits and memory does not grow with the database.

@@ -18,7 +18,7 @@ export type CopyReport =
   | { readonly kind: 'failed'; readonly error: { readonly message: string; readonly errcode?: number } }
 
 /** Who is logged in, and answers that are remembered for a day: nothing that a restored service should know. */
-const leftOut = ['page_passes', 'session_tickets', 'sessions', 'devices', 'idempotency']
+const leftOut = ['page_passes', 'session_tickets', 'sessions', 'devices', 'invites', 'idempotency']
 const counted = ['projects', 'users', 'tokens', 'secrets', 'audit', 'webhooks', 'backup_schedules']
 
 async function copy({ from, to, keys }: CopyOrder): Promise<CopyReport> {

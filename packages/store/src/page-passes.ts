@@ -1,6 +1,7 @@
 import type { Reading, Writing } from './context.ts'
-import type { PagePassReader, PagePassRow, PagePassWriter } from './model/page-passes.ts'
+import type { PagePassReader, PagePassWriter } from './model/page-passes.ts'
 import { given } from './prepared.ts'
+import { rightsOf } from './users.ts'
 
 export function pagePassReader({ db, prepare, now, sessionLimits }: Reading): PagePassReader {
   const live = prepare(
@@ -14,7 +15,7 @@ export function pagePassReader({ db, prepare, now, sessionLimits }: Reading): Pa
       .where('sessions.created_at', '>', given<string>('old'))
       .where('users.disabled', '=', 0)
       .selectAll('page_passes')
-      .select('users.role')
+      .select(['users.role', 'users.projects', 'users.project_roles'])
       .orderBy('page_passes.hash'),
   )
   return {
@@ -23,13 +24,13 @@ export function pagePassReader({ db, prepare, now, sessionLimits }: Reading): Pa
       const { idleMs, ageMs } = sessionLimits()
       const before = (ms: number) => new Date(at.getTime() - ms).toISOString()
       const rows = live({ now: at.toISOString(), idle: before(idleMs), old: before(ageMs) })
-      return rows.map(({ hash, session, project, service, expires_at: expiresAt, role }) => ({
+      return rows.map(({ hash, session, project, service, expires_at: expiresAt, ...user }) => ({
         hash,
         session,
         project,
         service,
         expiresAt,
-        role: role as PagePassRow['role'],
+        rights: rightsOf(user),
       }))
     },
   }

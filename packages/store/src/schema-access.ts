@@ -3,10 +3,23 @@
 export interface UsersTable {
   id: string
   username: string
+  /** `none` for no role but on projects. */
   role: string
+  /** Ids as JSON. */
+  projects: string
+  /** `[{ project, role }]` as JSON. */
+  project_roles: string
   disabled: number
+  /** Empty for whoever has none yet. */
   password_hash: string
   created_at: string
+}
+
+export interface InvitesTable {
+  hash: string
+  user: string
+  created_at: string
+  expires_at: string
 }
 
 export interface SessionsTable {

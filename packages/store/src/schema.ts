@@ -3,6 +3,7 @@ import type {
   DevicesTable,
   OidcIdentitiesTable,
   OidcSessionsTable,
+  InvitesTable,
   PagePassesTable,
   PasskeysTable,
   RecoveryCodesTable,
@@ -47,6 +48,7 @@ export interface Schema {
   users: UsersTable
   sessions: SessionsTable
   devices: DevicesTable
+  invites: InvitesTable
   ssh_keys: SshKeysTable
   totp: TotpTable
   recovery_codes: RecoveryCodesTable

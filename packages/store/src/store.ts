@@ -16,6 +16,7 @@ import type { EventReader, EventWriter } from './model/events.ts'
 import type { IdempotencyReader, IdempotencyWriter } from './model/idempotency.ts'
 import type { ImageReader, ImageWriter } from './model/images.ts'
 import type { InstanceReader, InstanceWriter } from './model/instance.ts'
+import type { InviteReader, InviteWriter } from './model/invites.ts'
 import type { KeptDataReader, KeptDataWriter } from './model/kept-data.ts'
 import type { NetworkReader, NetworkWriter } from './model/network.ts'
 import type { NotificationReader, NotificationWriter } from './model/notifications.ts'
@@ -56,6 +57,7 @@ export interface Store {
   readonly users: UserReader
   readonly sessions: SessionReader
   readonly devices: DeviceReader
+  readonly invites: InviteReader
   readonly sshKeys: SshKeyReader
   readonly secondFactors: SecondFactorReader
   readonly tickets: TicketReader
@@ -179,6 +181,7 @@ export interface Transaction {
   readonly oidc: OidcWriter
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
+  readonly invites: InviteWriter
   readonly sshKeys: SshKeyWriter
   readonly secondFactors: SecondFactorWriter
   readonly tokens: TokenWriter

@@ -14,6 +14,7 @@ import { eventReader, eventWriter } from './events.ts'
 import { idempotencyReader, idempotencyWriter } from './idempotency.ts'
 import { imageReader, imageWriter } from './images.ts'
 import { instanceReader, instanceWriter } from './instance.ts'
+import { inviteReader, inviteWriter } from './invites.ts'
 import { keptDataReader, keptDataWriter } from './kept-data.ts'
 import { networkReader, networkWriter } from './network.ts'
 import { notificationReader, notificationWriter } from './notifications.ts'
@@ -57,6 +58,7 @@ export function readersOf(
     users: userReader(reading),
     sessions: sessionReader(reading),
     devices: deviceReader(reading),
+    invites: inviteReader(reading),
     sshKeys: sshKeyReader(reading),
     secondFactors: secondFactorReader(reading),
     tickets: ticketReader(reading),
@@ -102,6 +104,7 @@ export function writersOf(writing: Writing): Transaction {
     users: userWriter(writing),
     sessions: sessionWriter(writing),
     devices: deviceWriter(writing),
+    invites: inviteWriter(writing),
     sshKeys: sshKeyWriter(writing),
     secondFactors: secondFactorWriter(writing),
     tickets: ticketWriter(writing),

@@ -16,6 +16,8 @@ export function tokenReader({ db, prepare, now }: Reading): TokenReader {
       .select([
         'users.username',
         'users.role',
+        'users.projects as owner_projects',
+        'users.project_roles',
         'users.disabled',
         'users.password_hash',
         'users.created_at as owner_created_at',
@@ -26,9 +28,11 @@ export function tokenReader({ db, prepare, now }: Reading): TokenReader {
   const withOwner = kept(prepare, async (hash: string): Promise<KnownToken | null> => {
     const row = byHash({ hash })[0]
     if (row === undefined) return null
-    const { owner: id, username, role, disabled, password_hash, owner_created_at: created_at } = row
+    const { owner: id, username, role, owner_projects: projects, project_roles, disabled, password_hash } = row
+    const { owner_created_at: created_at } = row
+    const known = { id, username, role, projects, project_roles, disabled, password_hash, created_at }
     // The hash of a password does not stay in memory.
-    const { passwordHash: _hash, ...owner } = userOf({ id, username, role, disabled, password_hash, created_at })
+    const { passwordHash: _hash, ...owner } = userOf(known)
     return { token: tokenOf(row), owner }
   })
   const isOver = ({ token: { expiresAt } }: KnownToken) => expiresAt !== null && expiresAt <= now().toISOString()

@@ -22,18 +22,34 @@ export function userReader({ db }: Reading): UserReader {
 export function userWriter(writing: Writing): UserWriter {
   const { db, now } = writing
   return {
-    insert: async ({ id, username, role, passwordHash }) => {
+    insert: async ({ id, username, role, passwordHash, projects = [], projectRoles = [] }) => {
       const holder = await db.selectFrom('users').select('id').where('username', '=', username).executeTakeFirst()
       if (holder !== undefined) throw new TakenError('username', null)
-      const row: UsersTable = { id, username, role, disabled: 0, password_hash: passwordHash, created_at: now }
+      const row: UsersTable = {
+        id,
+        username,
+        role: role ?? noRole,
+        projects: JSON.stringify(projects),
+        project_roles: JSON.stringify(projectRoles),
+        disabled: 0,
+        password_hash: passwordHash ?? '',
+        created_at: now,
+      }
       await db.insertInto('users').values(row).execute()
       return userOf(row)
     },
-    update: async (id, { role, disabled, passwordHash }) => {
+    update: async (id, { role, projects, projectRoles, disabled, passwordHash }) => {
       const row = await db
         .updateTable('users')
         // `id` sets itself, so that a change of nothing is still valid SQL.
-        .set({ id, role, disabled: disabled === undefined ? undefined : Number(disabled), password_hash: passwordHash })
+        .set({
+          id,
+          role: role === undefined ? undefined : (role ?? noRole),
+          projects: projects === undefined ? undefined : JSON.stringify(projects),
+          project_roles: projectRoles === undefined ? undefined : JSON.stringify(projectRoles),
+          disabled: disabled === undefined ? undefined : Number(disabled),
+          password_hash: passwordHash === undefined ? undefined : (passwordHash ?? ''),
+        })
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst()
@@ -52,9 +68,22 @@ export function userOf(row: UsersTable): UserRow {
   return {
     id: row.id,
     username: row.username,
-    role: row.role as UserRow['role'],
+    ...rightsOf(row),
     disabled: row.disabled !== 0,
-    passwordHash: row.password_hash,
+    passwordHash: row.password_hash === '' ? null : row.password_hash,
     createdAt: row.created_at,
+  }
+}
+
+const noRole = 'none'
+
+/** What a person may do, as it is stored. */
+export function rightsOf(
+  row: Pick<UsersTable, 'role' | 'projects' | 'project_roles'>,
+): Pick<UserRow, 'role' | 'projects' | 'projectRoles'> {
+  return {
+    role: row.role === noRole ? null : (row.role as UserRow['role']),
+    projects: JSON.parse(row.projects) as readonly string[],
+    projectRoles: JSON.parse(row.project_roles) as UserRow['projectRoles'],
   }
 }

@@ -224,6 +224,13 @@ export const commandEntries: readonly CommandEntry[] = [
   entry('The service', 'events', '', 'follow what happens', () => import('./events.ts')),
   entry('The service', 'notify', '', 'tell people what went wrong: mail, chats, phones', () => import('./notify.ts')),
   entry('The service', 'webhooks', '', 'send events to other programs', () => import('./webhooks.ts')),
+  entry(
+    'The service',
+    'user',
+    '',
+    'people: invite them, say what they may do, shut them out',
+    () => import('./user.ts'),
+  ),
   entry('The service', 'audit', '', 'read, export and verify the audit log', () => import('./audit.ts')),
   entry(
     'The service',

@@ -2,6 +2,7 @@ import type { Me } from '@stackquay/contract'
 import type { Context } from '../context.ts'
 import type { Define } from '../define.ts'
 import { plainText } from '../output/plain-text.ts'
+import { roleText } from '../output/roles.ts'
 import { fields } from '../output/table.ts'
 
 export const define: Define = (command, context) => command.action(() => run(context()))
@@ -22,7 +23,7 @@ async function run(context: Context): Promise<void> {
       rows.push(['Token', plainText(me.name)], ['Scope', me.scope])
       rows.push(['Projects', me.projects.length === 0 ? 'all' : me.projects.map(plainText).join(', ')])
     } else {
-      rows.push(['Role', me.role])
+      rows.push(['Role', plainText(roleText(me))])
     }
     if (isolation !== undefined) {
       const { level, features, broken } = isolation
@@ -36,5 +37,5 @@ async function run(context: Context): Promise<void> {
 export function identityText(me: Me): string {
   return me.kind === 'token'
     ? `${plainText(me.user)} (token ${plainText(me.name)}, scope ${me.scope})`
-    : `${plainText(me.user)} (${me.role})`
+    : `${plainText(me.user)} (${plainText(roleText(me))})`
 }

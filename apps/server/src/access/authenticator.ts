@@ -1,6 +1,13 @@
 import { ProblemError } from '@stackquay/contract'
-import { weaker, withEnvironments } from '@stackquay/domain/access'
-import type { KnownSession, KnownToken, Store } from '@stackquay/store'
+import {
+  highestRole,
+  isSameEverywhere,
+  type PersonRights,
+  rightsWithEnvironments,
+  weaker,
+  withEnvironments,
+} from '@stackquay/domain/access'
+import type { KnownSession, KnownToken, Store, UserRow } from '@stackquay/store'
 import { type Authenticator, anonymous, type SessionPrincipal } from '../http/authenticator.ts'
 import type { Principal } from '../http/handler.ts'
 import type { MustEnrol } from './complete-login.ts'
@@ -81,7 +88,8 @@ export function createAuthenticator({
       kind: 'token',
       token: { id: token.id, name: token.name, scope: token.scope },
       user: { id: owner.id, name: owner.username },
-      scope: weaker(token.scope, owner.role),
+      scope: weaker(token.scope, highestRole(owner)),
+      ...held(owner, environments),
       projects: token.projects.length === 0 ? token.projects : withEnvironments(token.projects, environments()),
     }
   }
@@ -93,10 +101,21 @@ export function createAuthenticator({
       kind: 'session',
       sessionId: session.id,
       user: { id: user.id, name: user.username },
-      scope: user.role,
+      scope: highestRole(user),
+      ...held(user, environments),
       ...((await mustEnrol(user)) ? { mustEnrol: true } : {}),
     }
   }
+}
+
+/** The rights of a person who is not the same everywhere; for all others the role says all. */
+export function held(
+  user: Pick<UserRow, keyof PersonRights>,
+  environments: NonNullable<AuthenticatorDeps['environments']>,
+): { readonly rights?: PersonRights } {
+  if (isSameEverywhere(user)) return {}
+  const { role, projects, projectRoles } = user
+  return { rights: rightsWithEnvironments({ role, projects, projectRoles }, environments()) }
 }
 
 function bearerOf(authorization: string): string {

@@ -7,6 +7,7 @@ import { enrolmentRule } from './factors/enrolment.ts'
 import { createFactorParts, type FactorSettings, usualFactorSettings } from './factors/parts.ts'
 import { factorResetHandlers } from './factors/reset-handlers.ts'
 import { secondStepHandlers } from './factors/second-step-handlers.ts'
+import { inviteHandlers } from './invite-handlers.ts'
 import { loginHandlers } from './login-handlers.ts'
 import { createPasswordAgain, type PasswordAgain } from './password-again.ts'
 import { secretKeyHandlers } from './secret-key-handlers.ts'
@@ -25,6 +26,7 @@ export interface AccessDeps {
     | 'sessions'
     | 'devices'
     | 'secondFactors'
+    | 'invites'
     | 'tokens'
     | 'projects'
     | 'sealing'
@@ -43,6 +45,8 @@ export interface AccessDeps {
   /** Counts wrong passwords with whoever else asks for them. */
   readonly passwordAgain?: PasswordAgain
   readonly config?: FactorSettings
+  /** Where people open the page. */
+  readonly publicUrl: () => string
   readonly now?: () => number
   readonly wait?: ThrottleOptions['wait']
 }
@@ -65,6 +69,7 @@ export function accessHandlers(deps: AccessDeps) {
     ...ticketHandlers({ store, now }),
     ...tokenHandlers({ store, now }),
     ...userHandlers({ store }),
+    ...inviteHandlers(deps, options),
     ...secretKeyHandlers({ store, keys, passwordAgain, keyReplaced: deps.keyReplaced ?? (async () => {}) }),
   }
 }

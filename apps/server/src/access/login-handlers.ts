@@ -1,9 +1,11 @@
 import { ProblemError, visibleText } from '@stackquay/contract'
+import { reachOf } from '@stackquay/domain/access'
 import type { Handlers, Principal } from '../http/handler.ts'
 import { completeLogin, type MustEnrol } from './complete-login.ts'
 import type { FactorParts } from './factors/parts.ts'
 import { askSecondFactor } from './factors/second-step-handlers.ts'
 import type { AccessDeps } from './handlers.ts'
+import { setPassword } from './invites.ts'
 import { createLoginGuard } from './login-guard.ts'
 import type { PasswordAgain } from './password-again.ts'
 import { hashPassword, passwordHolds } from './passwords.ts'
@@ -64,9 +66,7 @@ export function loginHandlers(
       await passwordAgain.check(context, body.current, 'auth.password', 'current')
       const passwordHash = await hashPassword(body.new, 'known')
       await store.transaction(async (tx) => {
-        await tx.users.update(user.id, { passwordHash })
-        await tx.sessions.deleteOfUser(user.id, sessionId)
-        await tx.devices.deleteOfUser(user.id)
+        await setPassword(tx, user.id, passwordHash, sessionId)
         await tx.audit.append(context.audit({ action: 'auth.password', target: user.name }))
       })
       return { status: 204 }
@@ -77,13 +77,16 @@ export function loginHandlers(
 function meOf(principal: Principal) {
   switch (principal.kind) {
     case 'session': {
-      const { user, scope, mustEnrol } = principal
+      const { user, scope, rights = { role: scope, projects: [], projectRoles: [] }, mustEnrol } = principal
       const due = mustEnrol === true ? { mustEnrol } : {}
-      return { kind: 'session' as const, user: user.name, userId: user.id, role: scope, ...due }
+      return { kind: 'session' as const, user: user.name, userId: user.id, ...personRights(rights), ...due }
     }
     case 'token': {
-      const { token, user, scope, projects } = principal
-      return { kind: 'token' as const, name: visibleText(token.name), scope, projects: [...projects], user: user.name }
+      const { token, user, scope } = principal
+      // Empty says that it comes everywhere: one whose owner left it nothing still names its own.
+      const reach = reachOf(principal) ?? []
+      const projects = [...(reach.length === 0 ? principal.projects : reach)]
+      return { kind: 'token' as const, name: visibleText(token.name), scope, projects, user: user.name }
     }
     case 'key':
     case 'anonymous':

@@ -1,3 +1,4 @@
+import type { PersonRights } from '@stackquay/domain/access'
 import { newId, type Transaction, type UserRow } from '@stackquay/store'
 import type { RequestContext } from '../http/handler.ts'
 import type { NewDevice } from './login-guard.ts'
@@ -35,8 +36,20 @@ export async function insertSession(
   await tx.sessions.insert({ id: newId('ses'), ...halves, user: user.id, ...session })
 }
 
+/** As who is logged in is told. */
+export function personRights({ role, projects, projectRoles }: PersonRights) {
+  return { role, projects: [...projects], projectRoles: projectRoles.map((one) => ({ ...one })) }
+}
+
 /** The one time that the keys of a session and of its device are told. */
 export function loggedIn(user: UserRow, csrfToken: string, device: NewDevice | null) {
   const deviceKey = device === null ? {} : { deviceKey: device.key }
-  return { kind: 'session' as const, user: user.username, userId: user.id, role: user.role, csrfToken, ...deviceKey }
+  return {
+    kind: 'session' as const,
+    user: user.username,
+    userId: user.id,
+    ...personRights(user),
+    csrfToken,
+    ...deviceKey,
+  }
 }

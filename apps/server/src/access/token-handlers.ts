@@ -1,4 +1,5 @@
 import { ProblemError, type TokenView, visibleText } from '@stackquay/contract'
+import { managesInstance, mayEnter } from '@stackquay/domain/access'
 import { newId, TakenError, type TokenRow } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import { projectIds } from '../projects/project-ids.ts'
@@ -23,8 +24,9 @@ export function tokenHandlers({ store, now }: Pick<AccessDeps, 'store'> & { read
     },
 
     async createToken({ body }, context) {
-      const { user } = sessionOf(context)
-      const projects = await projectIds(store, body.projects)
+      const session = sessionOf(context)
+      const { user } = session
+      const projects = await projectIds(store, body.projects, (id) => mayEnter(session, id))
       checkExpiry(body.expiresAt, now())
       const value = newTokenValue()
       const { name, scope, expiresAt } = body
@@ -60,9 +62,10 @@ export function tokenHandlers({ store, now }: Pick<AccessDeps, 'store'> & { read
     },
 
     async revokeToken({ params }, context) {
-      const { user, scope } = sessionOf(context)
+      const session = sessionOf(context)
+      const { user } = session
       const token = await store.tokens.find(params.tid)
-      if (token === null || (token.owner !== user.id && scope !== 'admin')) {
+      if (token === null || (token.owner !== user.id && !managesInstance(session))) {
         throw new ProblemError('not_found', `There is no token "${params.tid}".`)
       }
       await store.transaction(async (tx) => {

@@ -51,8 +51,10 @@ export async function openAccess(
   const cookie = createSessionCookie(instance, () => Math.round(config.sessions.ageMs / 1000))
   const denied = createDeniedLog({ store, log })
   const passwordAgain = createPasswordAgain(store, { now: Date.now })
-  const deps = { store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain, config }
-  const handlers = accessHandlers(deps)
+  const handlers = accessHandlers({
+    ...{ store, setupCode: setup.value, keys, cookie, denied, keyReplaced, passwordAgain, config },
+    publicUrl: () => config.publicUrl,
+  })
   const at = () => now().getTime()
   const oidc = await openOidc({ store, config, instance, cookie, denied, passwordAgain, now: at, log })
   const { refresher } = oidc

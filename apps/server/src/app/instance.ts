@@ -11,6 +11,7 @@ import { restoreFirst } from '../instance-backups/restore-first.ts'
 import { lockHome } from '../instance-lock.ts'
 import { type InstanceIsolation, openIsolation } from '../isolation/isolation.ts'
 import type { EngineChoice } from '../projects/engine-choice.ts'
+import { createHostDoor } from '../rescue/door.ts'
 import type { HeldPorts } from '../runs/spare-ports.ts'
 import { type KeyPlace, keyPlace } from '../sealing-key.ts'
 import { type LiveSettings, openLiveSettings } from '../settings/instance-settings.ts'
@@ -43,7 +44,8 @@ export async function openInstance(
   { config, log, now, say, onError }: Pick<AppContext, 'config' | 'log' | 'now' | 'say' | 'onError'>,
 ): Promise<Instance> {
   await openHome(config.home)
-  const unlock = await lockHome(config.home)
+  const door = createHostDoor()
+  const unlock = await lockHome(config.home, door.accept)
   await openProjectsFolder(config.projectsDir, config.home)
 
   const instanceArchives = openInstanceArchives(join(config.home, 'instance-backups'))
@@ -63,6 +65,8 @@ export async function openInstance(
   const base = { ...config }
   const settings = await openLiveSettings(store, { base, running: config })
   if (config.logLevel !== base.logLevel) log.level = config.logLevel
+
+  door.open({ store, publicUrl: () => config.publicUrl, now: () => now().getTime() }, onError)
 
   const testPorts: HeldPorts = new Map()
   const runPorts = () => [...testPorts].map(([port, run]) => ({ run, port }))

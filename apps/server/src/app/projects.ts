@@ -1,5 +1,6 @@
 import { instanceId } from '../access/session-origin.ts'
 import { createNetwork, type Network } from '../network/network.ts'
+import { environmentsOf } from '../projects/environments.ts'
 import { forgetDeleted } from '../projects/forget-deleted.ts'
 import { openProjects, type Projects } from '../projects/open-projects.ts'
 import { createPublished, createPublishedTable, type Published } from '../projects/published.ts'
@@ -42,7 +43,11 @@ export function openKnownProjects(
   { config, now, onError, signal }: Pick<AppContext, 'config' | 'now' | 'onError' | 'signal'>,
 ): KnownProjects {
   const network = createNetwork(store)
-  const passes = createPagePasses(store, () => instanceId(store))
+  const passes = createPagePasses(
+    store,
+    () => instanceId(store),
+    () => environmentsOf(model),
+  )
   const keeper = openProxyKeeper({ config, socket, onError })
   const stopForgetting = forgetDeleted({ store, resolver, keeper, onError })
   const { named } = engines

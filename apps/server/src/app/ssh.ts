@@ -3,6 +3,7 @@ import { portOwner } from '@stackquay/proxy/port-owner'
 import { createThrottle } from '../access/throttle.ts'
 import { compiledFolder } from '../home.ts'
 import { createRightsWatch } from '../http/rights-watch.ts'
+import { environmentsOf } from '../projects/environments.ts'
 import { onDeletion } from '../projects/on-deletion.ts'
 import { refuseUnready } from '../projects/refuse-unready.ts'
 import { createCallers } from '../ssh/caller.ts'
@@ -91,7 +92,7 @@ export async function openSsh(
     hostKey,
     version,
     startProtocol: () => startProtocol(compiled),
-    callers: createCallers(store, access.authenticator),
+    callers: createCallers(store, access.authenticator, () => environmentsOf(projects.model)),
     denied: access.denied,
     throttle: createThrottle({ now: () => now().getTime() }),
     rights,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type Operation, ProblemError } from '@stackquay/contract'
-import { mayEnter, refusalOf } from '@stackquay/domain/access'
+import { mayEnter, onProject, refusalOf } from '@stackquay/domain/access'
 import { type Authenticator, anonymous } from './authenticator.ts'
 import type { ClientReader } from './client.ts'
 import type { Principal } from './handler.ts'
@@ -92,7 +92,8 @@ export function createAdmission({ authenticator, origins, client, resolveProject
     const { operation, params } = request
     const { access } = operation
     const ref = access.kind === 'scope' && access.project ? params.id : undefined
-    if (ref === undefined || mayEnter(principal, ref)) return decide(operation, principal, ref)
+    const isSameOnAll = principal.kind === 'anonymous' || principal.rights === undefined
+    if (ref === undefined || (isSameOnAll && mayEnter(principal, ref))) return decide(operation, principal, ref)
     return resolveProject(ref).then((project) => decide(operation, principal, ref, project?.id ?? null))
   }
 }
@@ -104,7 +105,8 @@ function decide(
   project: string | null = ref ?? null,
 ): Admission {
   const refusal = refusalOf(principal, operation.access, project)
-  return { principal, refusal: refusal === null ? null : refusalProblem(refusal, principal, ref) }
+  const here = ref === undefined ? principal : onProject(principal, project)
+  return { principal: here, refusal: refusal === null ? null : refusalProblem(refusal, here, ref) }
 }
 
 /** Without `If-Range` a browser would put parts of two files together, so that is no going on. */

@@ -29,7 +29,9 @@ export function createRecordDenial(
   return ({ audit: action, access }, request, refusal) => {
     if (action === undefined || !isDenial(refusal) || !isWorthAnEntry(request, refusal)) return undefined
     const { principal, id: requestId, raw: message } = request
-    const params = Object.values(request.params as Readonly<Record<string, string>>)
+    // The code of a link is as good as a password.
+    const { token: _code, ...told } = request.params as Readonly<Record<string, string>>
+    const params = Object.values(told)
     const context = createRequestContext({ principal, requestId, message, client, gone: never })
     // What stands first in the path: the project, the operation, the user.
     const target = params[0]?.slice(0, 60) ?? null
@@ -73,6 +75,7 @@ const codes: ReadonlySet<string> = new Set([
   'role_insufficient',
   'project_forbidden',
   'token_restricted',
+  'person_limited',
   'session_required',
   'csrf_failed',
   'last_admin',

@@ -13,18 +13,18 @@ export interface EventWishes {
 }
 
 /**
- * What a caller may see of what he asked for. Events without a project are about the instance, which a restricted caller does
+ * What a caller may see of what he asked for, as he is when the event comes: projects may be closed to him meanwhile. Events without a project are about the instance, which a restricted caller does
  * not see. Throws when a project or a type is none.
  */
 export async function eventFilter(
   { project, types }: EventWishes,
-  principal: Principal,
+  caller: () => Principal,
   store: Pick<Store, 'projects'>,
 ): Promise<EventFilter> {
-  const id = project === undefined ? null : await idOf(project, principal, store)
+  const id = project === undefined ? null : await idOf(project, caller(), store)
   const wanted = types === undefined ? null : new Set(readTypes(types))
   return (event) =>
-    mayEnter(principal, event.project) &&
+    mayEnter(caller(), event.project) &&
     (id === null || event.project === id) &&
     (wanted === null || wanted.has(event.type))
 }
@@ -33,7 +33,7 @@ async function idOf(ref: string, principal: Principal, store: Pick<Store, 'proje
   const row = await store.projects.find(ref)
   // A restricted caller learns of no project but his own, existing or not.
   if (!mayEnter(principal, row?.id ?? ref))
-    throw new ProblemError('project_forbidden', `The token is restricted to other projects than "${ref}".`)
+    throw new ProblemError('project_forbidden', `The project "${ref}" is closed to you.`)
   // Of a project that is gone, what happened can still be read by its id.
   if (row === null && !ref.startsWith('prj_')) throw new ProblemError('not_found', `There is no project "${ref}".`)
   return row?.id ?? ref

@@ -26,9 +26,14 @@ export function eventRoute(operation: Operation, { hub, store, admit, rights, st
     const { raw: message, id: requestId, principal } = request
     const { query } = parse(request) as { query: { after?: number } & EventWishes }
     requireRaised(principal, operation, { query })
-    const passes = await eventFilter(query, principal, store)
+    let caller = principal
+    const passes = await eventFilter(query, () => caller, store)
     const position = await hub.begin(resumePosition(message, query.after))
-    const check = async () => (await admit({ operation, params: {}, message, again: principal })).refusal
+    const check = async () => {
+      const now = await admit({ operation, params: {}, message, again: principal })
+      if (now.refusal === null) caller = now.principal
+      return now.refusal
+    }
     reply.hijack()
     await streamEvents({ hub, response: reply.raw, requestId, passes, position, signal: stopping }, (end) =>
       rights.add({ check, end }),

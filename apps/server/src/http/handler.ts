@@ -1,4 +1,5 @@
 import type { AuditEntry, CallResult, OperationId, ParsedInput, Scope } from '@stackquay/contract'
+import type { PersonRights } from '@stackquay/domain/access'
 import type { NewAuditEntry } from '@stackquay/store'
 
 /** Who calls. Made once a request, before the body is read; policies and audit read it. */
@@ -8,10 +9,12 @@ export type Principal =
       readonly kind: 'session'
       readonly sessionId: string
       readonly user: { readonly id: string; readonly name: string }
-      /** The user's role. */
+      /** The user's role, on the project that the request is about; else the highest that they have anywhere. */
       readonly scope: Scope
       /** A second factor is required, and is not there. */
       readonly mustEnrol?: boolean
+      /** Of a user who is not the same everywhere. */
+      readonly rights?: PersonRights
     }
   | {
       readonly kind: 'token'
@@ -21,14 +24,17 @@ export type Principal =
       readonly scope: Scope
       /** Ids of the projects it is restricted to; empty for no restriction. */
       readonly projects: readonly string[]
+      /** Of an owner who is not the same everywhere. */
+      readonly rights?: PersonRights
     }
   | {
       /** Over SSH. */
       readonly kind: 'key'
       readonly key: { readonly id: string; readonly name: string }
       readonly user: { readonly id: string; readonly name: string }
-      /** The user's role. */
+      /** As of a session. */
       readonly scope: Scope
+      readonly rights?: PersonRights
     }
 
 export interface RequestContext {

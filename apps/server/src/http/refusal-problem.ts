@@ -18,8 +18,15 @@ export function refusalProblem(refusal: Refusal, principal: Principal, project?:
       return new ProblemError('enrolment_required', 'This instance requires a second factor, and you have none yet.')
     case 'token_restricted':
       return new ProblemError('token_restricted', restricted[refusal.because])
+    case 'person_limited':
+      return new ProblemError('person_limited', limited[refusal.because])
     case 'project_forbidden':
-      return new ProblemError('project_forbidden', `The token may not use the project "${project ?? ''}".`)
+      return new ProblemError(
+        'project_forbidden',
+        principal.kind === 'token'
+          ? `The token may not use the project "${project ?? ''}".`
+          : `The project "${project ?? ''}" is closed to you.`,
+      )
     case 'scope_insufficient':
       return scopeInsufficient(principal, refusal.requiredScope)
     case 'role_insufficient':
@@ -32,6 +39,11 @@ export function refusalProblem(refusal: Refusal, principal: Principal, project?:
 const restricted = {
   instance: 'The token is restricted to projects, and this is about the whole instance.',
   creation: 'The token is restricted to projects, so it cannot create one.',
+}
+
+const limited = {
+  instance: 'Your role holds on some projects only, and this is about the whole instance.',
+  creation: 'Your role holds on some projects only, so you cannot create one.',
 }
 
 export function scopeInsufficient(principal: Principal, requiredScope: Scope): ProblemError {

@@ -20,8 +20,13 @@ export function createRequestContext(parts: ContextParts): RequestContext {
   return new LazyContext(parts)
 }
 
+/** Of a stream that goes on: what its caller may do now. */
+export function renewPrincipal(context: RequestContext, principal: Principal): void {
+  if (context instanceof LazyContext) context.principal = principal
+}
+
 class LazyContext implements RequestContext {
-  readonly principal: Principal
+  principal: Principal
   readonly requestId: string
   readonly #parts: ContextParts
   #signal: AbortSignal | undefined

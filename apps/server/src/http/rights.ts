@@ -1,5 +1,13 @@
 import { type Operation, ProblemError, type Scope } from '@stackquay/contract'
-import { includes, mayEnter, type RequestParts, raisedRefusalOf, removalRefusalOf } from '@stackquay/domain/access'
+import {
+  includes,
+  mayEnter,
+  onProject,
+  type RequestParts,
+  raisedRefusalOf,
+  refusalOf,
+  removalRefusalOf,
+} from '@stackquay/domain/access'
 import type { Principal, RequestContext } from './handler.ts'
 import { refusalProblem, roleInsufficient, scopeInsufficient } from './refusal-problem.ts'
 
@@ -24,9 +32,13 @@ export function requireScope({ principal }: RequestContext, scope: Scope): void 
 
 /**
  * For things that belong to a project but are not addressed through it, such as an operation by its id. Give null for
- * what does not exist: a restricted token must not learn the difference.
+ * what does not exist: a restricted caller must not learn the difference. `scope` is what it needs on that project, which may be less of a
+ * person there than elsewhere.
  */
-export function requireProject({ principal }: RequestContext, project: string | null): void {
+export function requireProject({ principal }: RequestContext, project: string | null, scope: Scope): void {
   if (!mayEnter(principal, project))
-    throw new ProblemError('project_forbidden', 'This belongs to a project the token may not use.')
+    throw new ProblemError('project_forbidden', 'This belongs to a project that is closed to you.')
+  if (project === null) return
+  const refusal = refusalOf(principal, { kind: 'scope', scope, project: true }, project)
+  if (refusal !== null) throw refusalProblem(refusal, onProject(principal, project))
 }

@@ -5,9 +5,10 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { ClientReader } from './client.ts'
 import { SocketGoneError } from './frame-sender.ts'
 import { type OpenSocket, openFrameSocket } from './frame-socket.ts'
+import type { RequestContext } from './handler.ts'
 import { problemErrorOf } from './problem-answer.ts'
 import { problemBytes } from './problem-bytes.ts'
-import { createRequestContext } from './request-context.ts'
+import { createRequestContext, renewPrincipal } from './request-context.ts'
 import { requestIdOf } from './request-id.ts'
 import type { RightsWatch } from './rights-watch.ts'
 import { type AdmittedStream, createStreamAdmission, type StreamAdmissionDeps } from './stream-admission.ts'
@@ -64,36 +65,47 @@ export function createUpgrades(deps: UpgradeDeps): Upgrades {
   function begin(stream: AdmittedStream, peer: WebSocket, requestId: string, connection: Duplex): void {
     const opened = openFrameSocket(peer, connection, requestId)
     open.add(opened)
-    const unwatch = watchRights(stream, opened, deps)
+    const { principal, request } = stream
+    const { client } = deps
+    const parts = { principal, requestId, message: request.message, client, gone: opened.signal }
+    const context = createRequestContext(parts)
+    const unwatch = watchRights(stream, context, opened, deps)
     peer.once('close', () => {
       unwatch()
       open.delete(opened)
     })
-    void run(stream, opened, requestId, deps)
+    void run(stream, context, opened, deps)
   }
 }
 
 function watchRights(
   { principal, request }: AdmittedStream,
+  context: RequestContext,
   opened: OpenSocket,
   { admit, rights }: UpgradeDeps,
 ): () => void {
   return rights.add({
-    check: async () => (await admit({ ...request, again: principal })).refusal,
+    check: async () => {
+      const now = await admit({ ...request, again: principal })
+      if (now.refusal === null) renewPrincipal(context, now.principal)
+      return now.refusal
+    },
     end: (reason) => opened.fail(reason),
   })
 }
 
-async function run(stream: AdmittedStream, opened: OpenSocket, requestId: string, deps: UpgradeDeps): Promise<void> {
-  const { principal, request, handler, input } = stream
-  const { message } = request
-  const context = createRequestContext({ principal, requestId, message, client: deps.client, gone: opened.signal })
+async function run(
+  { handler, input }: AdmittedStream,
+  context: RequestContext,
+  opened: OpenSocket,
+  deps: UpgradeDeps,
+): Promise<void> {
   try {
     await handler(input, context, opened)
     opened.close(1000)
   } catch (error) {
     if (error instanceof SocketGoneError || opened.signal.aborted) return
-    opened.fail(reported(error, requestId, deps))
+    opened.fail(reported(error, context.requestId, deps))
   }
 }
 

@@ -5,8 +5,8 @@ import type { StreamHandler } from './handler.ts'
 
 /** Events as frames. The frames' `seq` is the event's, so that `?after=<seq>` of the last frame resumes without loss. */
 export function watchEventsHandler(hub: EventsHub, store: Pick<Store, 'projects'>): StreamHandler<'watchEvents'> {
-  return async ({ query }, { principal }, socket) => {
-    const passes = await eventFilter(query, principal, store)
+  return async ({ query }, context, socket) => {
+    const passes = await eventFilter(query, () => context.principal, store)
     const position = await hub.begin(query.after)
     await socket.send({ type: 'start', seq: position })
     for await (const events of hub.follow(position, passes, socket.signal)) {

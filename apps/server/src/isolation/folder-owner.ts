@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type EngineName, ProblemError } from '@stackquay/contract'
+import { managesInstance } from '@stackquay/domain/access'
 import { type Account, runAs } from '@stackquay/engines'
 import { engineKind } from '../engine-kinds.ts'
 import type { RequestContext } from '../http/handler.ts'
@@ -82,7 +83,7 @@ function isOfMachine(engine: EngineName): boolean {
 }
 
 function refuseCaller({ engine, isolation, path, context: { principal } }: OwnerQuestion, owner: SystemUser): void {
-  if (principal.kind === 'session' && principal.scope === 'admin') return
+  if (principal.kind === 'session' && managesInstance(principal)) return
   const isHidden = !isOfMachine(engine) || isolation.engine.sandbox !== null
   if (isHidden && !holdsHome(path, owner.home)) return
   throw new ProblemError(

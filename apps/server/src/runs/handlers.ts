@@ -1,6 +1,6 @@
 import { operations, ProblemError } from '@stackquay/contract'
 import type { NamedEnvironment, ProjectCommands } from '@stackquay/domain'
-import { includes, raisedScope } from '@stackquay/domain/access'
+import { includes, raisedScope, rightsWithEnvironments, roleOn } from '@stackquay/domain/access'
 import type { CommandRef, Commands, Engine } from '@stackquay/engine-api'
 import type { ProjectRow, RunRow, Store } from '@stackquay/store'
 import type { DeniedLog } from '../http/denied-log.ts'
@@ -206,8 +206,9 @@ export function runStreams(deps: RunStreamsDeps): Pick<StreamHandlers, 'watchAct
     try {
       requireScope(context, scopeToCancel)
       const user = principal.kind === 'anonymous' ? null : await store.users.find(principal.user.id)
-      if (user === null || user.disabled || !includes(user.role, scopeToCancel))
-        throw roleInsufficient(user?.role ?? 'read', scopeToCancel)
+      const role = user === null ? null : roleOn(rightsWithEnvironments(user, ownBranch(project)), project.id)
+      if (user === null || user.disabled || role === null || !includes(role, scopeToCancel))
+        throw roleInsufficient(role ?? 'read', scopeToCancel)
     } catch (error) {
       if (error instanceof ProblemError) {
         const changes = { run: row.id, reason: error.code }
@@ -312,4 +313,9 @@ function positionOf(cursor: string): number {
   throw new ProblemError('invalid_request', 'The cursor is none of this list.', {
     hint: 'Send "nextCursor" as it was answered.',
   })
+}
+
+/** Of an environment of a branch the project that it is of. */
+function ownBranch({ id, source }: ProjectRow): readonly { readonly project: string; readonly of: string }[] {
+  return source?.kind === 'branch' ? [{ project: id, of: source.of }] : []
 }

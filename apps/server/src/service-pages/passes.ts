@@ -1,3 +1,4 @@
+import { highestRole, rightsWithEnvironments } from '@stackquay/domain'
 import type { RoutePass } from '@stackquay/proxy/route-table'
 import type { PagePassRow, Store } from '@stackquay/store'
 import { hopRefusalOf } from './hop-access.ts'
@@ -16,7 +17,11 @@ export interface PagePasses {
   renew(): Promise<readonly string[]>
 }
 
-export function createPagePasses(store: Pick<Store, 'pagePasses'>, instanceId: () => Promise<string>): PagePasses {
+export function createPagePasses(
+  store: Pick<Store, 'pagePasses'>,
+  instanceId: () => Promise<string>,
+  environments: () => Iterable<{ readonly project: string; readonly of: string }> = () => [],
+): PagePasses {
   let cookie = ''
   /** By project. */
   let known: ReadonlyMap<string, readonly PagePassRow[]> = new Map()
@@ -25,12 +30,14 @@ export function createPagePasses(store: Pick<Store, 'pagePasses'>, instanceId: (
   const read = async (): Promise<readonly string[]> => {
     const before = known
     // The policy by which they were given, asked again of what their person may do now.
-    const live = (await store.pagePasses.live()).filter(
-      ({ role, project, service }) => hopRefusalOf({ kind: 'session', scope: role }, project, service) === null,
-    )
+    const all = [...environments()]
+    const live = (await store.pagePasses.live()).filter(({ rights, project, service }) => {
+      const caller = { scope: highestRole(rights), rights: rightsWithEnvironments(rights, all) }
+      return hopRefusalOf({ kind: 'session', ...caller }, project, service) === null
+    })
     known = Map.groupBy(live, ({ project }) => project)
-    const all = new Set([...before.keys(), ...known.keys()])
-    return [...all].filter((project) => keyOf(before.get(project)) !== keyOf(known.get(project)))
+    const projects = new Set([...before.keys(), ...known.keys()])
+    return [...projects].filter((project) => keyOf(before.get(project)) !== keyOf(known.get(project)))
   }
   return {
     load: async () => {

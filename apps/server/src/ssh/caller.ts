@@ -1,5 +1,6 @@
-import { mayEnter, readSshUser, refusalOf, type SshUser } from '@stackquay/domain'
+import { highestRole, mayEnter, readSshUser, refusalOf, type SshUser } from '@stackquay/domain'
 import type { ProjectRow, SshKeyRow, Store } from '@stackquay/store'
+import { held } from '../access/authenticator.ts'
 import type { Authenticator } from '../http/authenticator.ts'
 import type { Principal } from '../http/handler.ts'
 
@@ -30,6 +31,7 @@ const access = { kind: 'scope', scope: 'operate', project: true } as const
 export function createCallers(
   store: Pick<Store, 'sshKeys' | 'users' | 'projects'>,
   authenticator: Pick<Authenticator, 'authenticate'>,
+  environments: () => Iterable<{ readonly project: string; readonly of: string }> = () => [],
 ): Callers {
   const byKey = async (id: string): Promise<SshPrincipal | null> => {
     const key = await store.sshKeys.find(id)
@@ -39,7 +41,8 @@ export function createCallers(
       kind: 'key',
       key: { id: key.id, name: key.name },
       user: { id: user.id, name: user.username },
-      scope: user.role,
+      scope: highestRole(user),
+      ...held(user, environments),
     }
   }
   const byToken = async (value: string, use: boolean): Promise<SshPrincipal | null> => {

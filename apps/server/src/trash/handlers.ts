@@ -1,5 +1,5 @@
-import { ProblemError } from '@stackquay/contract'
-import { mayEnter } from '@stackquay/domain'
+import { operations, ProblemError } from '@stackquay/contract'
+import { refusalOf } from '@stackquay/domain'
 import { ChangedError, type TrashItem } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
@@ -22,14 +22,14 @@ export function trashHandlers(
   const { store, keeper, files, config } = deps
   const find = async (id: string, context: RequestContext): Promise<TrashItem> => {
     const item = await store.trash.find(id)
-    requireProject(context, item?.project ?? null)
+    requireProject(context, item?.project ?? null, 'admin')
     if (item === null) throw new ProblemError('not_found', `There is no "${id}" in the trash.`)
     return item
   }
 
   return {
     listTrash: async (_input, { principal }) => {
-      const items = (await store.trash.all()).filter(({ project }) => mayEnter(principal, project))
+      const items = (await store.trash.all()).filter(({ project }) => mayManage(principal, project))
       const projects = new Map((await store.projects.all()).map((row) => [row.id, row]))
       const views = items.map((item) => trashView(item, projects.get(item.project) ?? null))
       return { status: 200, body: { items: views, keepDays: config.trashDays } }
@@ -74,6 +74,12 @@ export function trashHandlers(
       return { status: 200, body: trashView({ ...item, state: 'purging' }, project) }
     },
   }
+}
+
+/** Of a project that is gone too, as long as something of it is kept. */
+function mayManage(principal: RequestContext['principal'], project: string): boolean {
+  const { scope } = operations.listTrash.access
+  return refusalOf(principal, { kind: 'scope', scope, project: true }, project) === null
 }
 
 function requireKept({ id, state }: TrashItem): void {

@@ -204,6 +204,12 @@ export const sessionsQuery = queryOptions({
   staleTime: 0,
 })
 
+export const devicesQuery = queryOptions({
+  queryKey: ['devices'],
+  queryFn: async ({ signal }) => (await client.call('listDevices', { query: { limit: 200 } }, { signal })).items,
+  staleTime: 0,
+})
+
 export const usersQuery = queryOptions({
   queryKey: ['users'],
   queryFn: async ({ signal }) => {

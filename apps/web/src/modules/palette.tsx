@@ -115,7 +115,7 @@ function useThen(onClose: () => void) {
 /** The pages that belong to no project. */
 function Pages({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate()
-  const may = useMay()
+  const may = useMay('instance')
   const then = useThen(onClose)
   return (
     <Command.Group heading={t.pages}>
@@ -178,7 +178,7 @@ function Pages({ onClose }: { onClose: () => void }) {
 
 function ProjectEntries({ project, onClose }: { project: ProjectSummary; onClose: () => void }) {
   const navigate = useNavigate()
-  const may = useMay()
+  const may = useMay(project.id)
   const then = useThen(onClose)
   const { free, up, asleep } = actsOf(project)
   const { id, name, slug, url } = project

@@ -4,6 +4,7 @@ import type {
   ProjectStatus,
   Share,
   TestCase,
+  UserView,
   WebhookDelivery,
   WorkloadStatus,
 } from '@stackquay/contract'
@@ -114,10 +115,15 @@ export function OutcomePill({ outcome }: { outcome: 'success' | 'failure' | 'den
   return <Pill look={look}>{texts.activity.outcomes[outcome]}</Pill>
 }
 
-export function AccountStatePill({ disabled }: { disabled: boolean }) {
-  return (
-    <Pill look={disabled ? ['idle', 'dash'] : ['good', 'tick']}>{texts.users[disabled ? 'disabled' : 'active']}</Pill>
-  )
+export function AccountStatePill({
+  user: { disabled, hasPassword, invitedUntil },
+}: {
+  user: Pick<UserView, 'disabled' | 'hasPassword' | 'invitedUntil'>
+}) {
+  const t = texts.users
+  if (disabled) return <Pill look={['idle', 'dash']}>{t.disabled}</Pill>
+  if (hasPassword) return <Pill look={['good', 'tick']}>{t.active}</Pill>
+  return <Pill look={['idle', 'dash']}>{invitedUntil === null ? t.noPassword : t.invited}</Pill>
 }
 
 export function OperationStateIcon({ state }: { state: OperationRecord['state'] }) {

@@ -24,7 +24,7 @@ const t = texts.projects
 
 export function ProjectsPage() {
   useTitle(t.title)
-  const may = useMay()
+  const may = useMay('instance')
   const query = useQuery(projectsQuery)
   const labels = useLabels(null)
   const [filter, setFilter] = useState(noFilter)

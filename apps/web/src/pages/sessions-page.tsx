@@ -1,9 +1,9 @@
 import type { SessionView } from '@stackquay/contract'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { LogOut } from 'lucide-react'
 import { useState } from 'react'
 import { client } from '../api/client.ts'
-import { sessionsQuery } from '../api/queries.ts'
+import { devicesQuery, sessionsQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { Loaded } from '../components/loaded.tsx'
@@ -14,6 +14,7 @@ import { toastDone } from '../components/toast.tsx'
 import { deviceOf } from '../lib/user-agent.ts'
 import { texts } from '../texts/index.ts'
 import { LinkProvider } from './login-provider.tsx'
+import { DevicesPanel } from './sessions/devices-panel.tsx'
 import { useTitle } from './use-title.ts'
 
 const t = texts.sessions
@@ -21,6 +22,7 @@ const t = texts.sessions
 export function SessionsPage() {
   useTitle(t.title)
   const query = useQuery(sessionsQuery)
+  const queries = useQueryClient()
   const [ending, setEnding] = useState<SessionView | null>(null)
   const [endingOthers, setEndingOthers] = useState(false)
   const sessions = query.data ?? []
@@ -61,6 +63,7 @@ export function SessionsPage() {
       </Panel>
       {query.data !== undefined && <p className="text-sm text-ink-2">{others === 0 ? t.onlyThis : t.suspicious}</p>}
       <LinkProvider />
+      <DevicesPanel />
       <ConfirmDialog
         open={ending !== null}
         onClose={() => setEnding(null)}
@@ -82,7 +85,7 @@ export function SessionsPage() {
         submit={t.endOthersSubmit}
         onConfirm={async () => {
           const { ended } = await client.call('endOtherSessions')
-          await query.refetch()
+          await Promise.all([query.refetch(), queries.invalidateQueries({ queryKey: devicesQuery.queryKey })])
           toastDone(t.othersEnded(ended))
         }}
       />

@@ -95,7 +95,7 @@ export function Shell() {
 }
 
 function Navigation({ onSearch, inDialog }: { onSearch: () => void; inDialog?: boolean }) {
-  const may = useMay()
+  const may = useMay('instance')
   return (
     <>
       {!inDialog && (
@@ -279,7 +279,9 @@ function Account() {
             <span className="sr-only">{texts.account.menu}</span>
             <span className="min-w-0 flex-1 leading-4">
               <span className="block truncate text-sm font-medium">{me.user}</span>
-              <span className="block truncate text-xs text-ink-3">{texts.account.roles[me.role]}</span>
+              <span className="block truncate text-xs text-ink-3">
+                {me.role === null ? texts.account.rolesOnProjects : texts.account.roles[me.role]}
+              </span>
             </span>
             <ChevronsUpDown aria-hidden className="size-3.5 text-ink-3" />
           </button>

@@ -1,39 +1,44 @@
-import type { Scope, UserView } from '@stackquay/contract'
+import type { UserView } from '@stackquay/contract'
 import { RefreshCw } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { client } from '../api/client.ts'
 import { Button, IconButton } from '../components/button.tsx'
-import { Choices } from '../components/choices.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DialogActions } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/error-state.tsx'
-import { TextField } from '../components/field.tsx'
+import { Segments, TextField } from '../components/field.tsx'
 import { errorsAt } from '../lib/field-errors.ts'
+import { formatDateTime } from '../lib/format.ts'
 import { newPassword } from '../lib/new-password.ts'
+import { draftOf, isWhole, type RightsDraft, rightsOf } from '../lib/rights.ts'
 import { includes } from '../lib/token-powers.ts'
 import { useSubmit } from '../modules/use-submit.ts'
 import { texts } from '../texts/index.ts'
+import { RightsFields } from './users/rights-fields.tsx'
 
 const t = texts.users
 
-const scopes = ['read', 'operate', 'admin'] as const satisfies readonly Scope[]
-
-const roles = scopes.map((value) => ({ value, label: texts.roles[value].label, help: texts.roles[value].help }))
+const nothing: RightsDraft = { role: 'operate', extent: 'all', projects: [], projectRoles: [] }
 
 export function CreateUserForm({
   onClose,
   onCreated,
 }: {
   onClose: () => void
-  onCreated: (username: string, password: string) => void
+  /** With the password that was chosen, or null where a link is to be made. */
+  onCreated: (user: UserView, password: string | null) => Promise<void>
 }) {
   const [username, setUsername] = useState('')
-  const [role, setRole] = useState<Scope>('operate')
+  const [rights, setRights] = useState(nothing)
+  const [way, setWay] = useState<'link' | 'password'>('link')
   const [password, setPassword] = useState(randomPassword)
   const form = useForm(async () => {
-    const user = await client.call('createUser', { body: { username: username.trim(), role, password } })
-    onCreated(user.username, password)
+    const own = way === 'password' ? { password } : {}
+    const user = await client.call('createUser', {
+      body: { username: username.trim(), ...rightsOf(rights), ...own },
+    })
+    await onCreated(user, way === 'password' ? password : null)
   })
   return (
     <form className="flex flex-col gap-4" onSubmit={form.onSubmit}>
@@ -49,12 +54,27 @@ export function CreateUserForm({
         onChange={(event) => setUsername(event.target.value)}
         error={form.errorAt('/username')}
       />
-      <Choices label={texts.roles.label} value={role} onChange={setRole} options={roles} />
-      <PasswordToPassOn value={password} onChange={setPassword} error={form.errorAt('/password')} />
-      {form.note(['/username', '/password'])}
+      <RightsFields value={rights} onChange={setRights} errorAt={form.errorAt} />
+      <div className="flex flex-col gap-2">
+        <p className="text-sm font-medium">{t.way}</p>
+        <Segments
+          label={t.way}
+          value={way}
+          onChange={setWay}
+          options={[
+            { value: 'link', label: t.byLink },
+            { value: 'password', label: t.byPassword },
+          ]}
+        />
+        {way === 'link' && <p className="text-sm text-ink-3">{t.byLinkHelp}</p>}
+      </div>
+      {way === 'password' && (
+        <PasswordToPassOn value={password} onChange={setPassword} error={form.errorAt('/password')} />
+      )}
+      {form.note(['/username', '/password', '/projects', '/projectRoles'])}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button type="submit" look="primary" busy={form.busy}>
+        <Button type="submit" look="primary" busy={form.busy} disabled={!isWhole(rights)}>
           {t.createSubmit}
         </Button>
       </DialogActions>
@@ -73,22 +93,26 @@ export function RoleForm({
   onClose: () => void
   onChanged: () => Promise<void>
 }) {
-  const [role, setRole] = useState(user.role)
+  const before = draftOf(user)
+  const [rights, setRights] = useState(before)
   const form = useForm(async () => {
-    await client.call('changeUser', { params: { uid: user.id }, body: { role } })
+    await client.call('changeUser', { params: { uid: user.id }, body: rightsOf(rights) })
     await onChanged()
   })
-  const less = !includes(role, user.role)
+  const [next, old] = [rightsOf(rights), rightsOf(before)]
+  const isSame = JSON.stringify(next) === JSON.stringify(old)
+  const less = user.role !== null && (next.role === null || !includes(next.role, user.role))
+  const note = less ? (self ? t.roleSelf : t.roleLess) : isSame ? '' : t.accessChanged
   return (
     <form className="flex flex-col gap-4" onSubmit={form.onSubmit}>
-      <Choices label={texts.roles.label} value={role} onChange={setRole} options={roles} />
-      <p role="status" className={less ? 'rounded-md bg-warn-soft px-3 py-2' : undefined}>
-        {less ? (self ? t.roleSelf : t.roleLess) : ''}
+      <RightsFields value={rights} onChange={setRights} errorAt={form.errorAt} />
+      <p role="status" className={less ? 'rounded-md bg-warn-soft px-3 py-2' : 'text-sm text-ink-2'}>
+        {note}
       </p>
-      {form.note([])}
+      {form.note(['/projects', '/projectRoles'])}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button type="submit" look={less ? 'danger' : 'primary'} busy={form.busy} disabled={role === user.role}>
+        <Button type="submit" look={less ? 'danger' : 'primary'} busy={form.busy} disabled={isSame || !isWhole(rights)}>
           {t.roleSubmit}
         </Button>
       </DialogActions>
@@ -127,25 +151,22 @@ export function ResetPasswordForm({
 export interface PassOn {
   readonly title: string
   readonly username: string
-  readonly password: string
+  /** One of the two. */
+  readonly password?: string
+  readonly link?: { readonly url: string; readonly expiresAt: string }
 }
 
 /** What the administrator gives the person; the password is in no other place any more. */
 export function NewAccess({ access, onClose }: { access: PassOn; onClose: () => void }) {
   return (
     <div className="flex flex-col gap-4">
-      {(
-        [
-          [t.address, window.location.origin],
-          [t.username, access.username],
-          [t.password, access.password],
-        ] as const
-      ).map(([label, value]) => (
+      {partsOf(access).map(([label, value]) => (
         <div key={label}>
           <p className="mb-1 text-sm font-medium">{label}</p>
           <CodeBlock code={value} label={label} wrap />
         </div>
       ))}
+      {access.link !== undefined && <p className="text-ink-2">{t.linkUntil(formatDateTime(access.link.expiresAt))}</p>}
       <DialogActions>
         <Button look="primary" onClick={onClose}>
           {texts.common.done}
@@ -153,6 +174,15 @@ export function NewAccess({ access, onClose }: { access: PassOn; onClose: () => 
       </DialogActions>
     </div>
   )
+}
+
+function partsOf({ username, password, link }: PassOn): readonly (readonly [label: string, value: string])[] {
+  if (link !== undefined) return [[t.link, link.url]]
+  return [
+    [t.address, window.location.origin],
+    [t.username, username],
+    [t.password, password ?? ''],
+  ]
 }
 
 /** Readable while it is chosen: it has to be passed on. */

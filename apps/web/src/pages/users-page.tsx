@@ -1,6 +1,16 @@
 import type { UserView } from '@stackquay/contract'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Ellipsis, Fingerprint, KeyRound, Plus, ShieldHalf, Trash2, UserRoundCheck, UserRoundX } from 'lucide-react'
+import {
+  Ellipsis,
+  Fingerprint,
+  KeyRound,
+  Link2,
+  Plus,
+  ShieldHalf,
+  Trash2,
+  UserRoundCheck,
+  UserRoundX,
+} from 'lucide-react'
 import { useState } from 'react'
 import { client } from '../api/client.ts'
 import { meQuery, usersQuery } from '../api/queries.ts'
@@ -12,11 +22,12 @@ import { PageHeader, Panel } from '../components/panel.tsx'
 import { ActionsCell, Cell, Table } from '../components/table.tsx'
 import { TimeAgo } from '../components/time-ago.tsx'
 import { toastDone, toastProblem } from '../components/toast.tsx'
+import { roleAt } from '../lib/rights.ts'
 import { AccountStatePill } from '../modules/state-pill.tsx'
 import { texts } from '../texts/index.ts'
 import { useTitle } from './use-title.ts'
 import { CreateUserForm, NewAccess, type PassOn } from './user-forms.tsx'
-import { type UserAct, UserDialogs } from './users/user-dialogs.tsx'
+import { linkFor, type UserAct, UserDialogs } from './users/user-dialogs.tsx'
 
 const t = texts.users
 
@@ -65,9 +76,13 @@ export function UsersPage() {
       <Dialog open={creating} onClose={() => setCreating(false)} title={t.createTitle}>
         <CreateUserForm
           onClose={() => setCreating(false)}
-          onCreated={(username, password) => {
+          onCreated={async (user, password) => {
+            const { username } = user
+            void query.refetch()
+            // The user is there: where the link fails, its row makes another.
+            if (password === null) await linkFor(user).then(setPassOn, toastProblem)
+            else setPassOn({ title: t.createdTitle(username), username, password })
             setCreating(false)
-            setPassOn({ title: t.createdTitle(username), username, password })
             void query.refetch()
           }}
         />
@@ -94,7 +109,7 @@ interface UserTableProps {
 }
 
 function UserTable({ users, me, onAct, onEnable }: UserTableProps) {
-  const admins = users.filter(({ role, disabled }) => role === 'admin' && !disabled)
+  const admins = users.filter((user) => roleAt(user, null) === 'admin' && !user.disabled && user.hasPassword)
   return (
     <Table
       label={t.title}
@@ -141,10 +156,10 @@ function UserRow({
         {me && <span className="ml-2 rounded-full bg-idle-soft px-1.5 py-0.5 text-xs text-ink-2">{t.you}</span>}
       </Cell>
       <Cell>
-        <span title={texts.roles[user.role].help}>{texts.roles[user.role].label}</span>
+        <RolesOf user={user} />
       </Cell>
       <Cell>
-        <AccountStatePill disabled={user.disabled} />
+        <AccountStatePill user={user} />
       </Cell>
       <Cell className="text-ink-2">{user.secondFactors?.map((kind) => t.factors[kind]).join(', ') ?? '–'}</Cell>
       <Cell className="text-ink-2">
@@ -164,6 +179,11 @@ function UserRow({
               {t.resetFactor}
             </MenuItem>
           )}
+          {!user.disabled && (
+            <MenuItem icon={Link2} onSelect={() => onAct('link')}>
+              {user.hasPassword ? t.makeReset : t.makeInvite}
+            </MenuItem>
+          )}
           {user.disabled ? (
             <MenuItem icon={UserRoundCheck} onSelect={onEnable}>
               {t.enable}
@@ -180,5 +200,23 @@ function UserRow({
         </Menu>
       </ActionsCell>
     </tr>
+  )
+}
+
+/** `Read on 2 projects`, `Administrator on 1 project`. */
+function RolesOf({ user: { role, projects, projectRoles } }: { user: UserView }) {
+  const counts = Map.groupBy(projectRoles, (one) => one.role)
+  const parts = [...counts].map(([own, all]) => t.onProjects(texts.roles[own].label, all.length))
+  const whole = role === null ? [] : [texts.roles[role].label]
+  const main = role !== null && projects.length > 0 ? [t.onProjects(texts.roles[role].label, projects.length)] : whole
+  const all = [...main, ...parts]
+  return (
+    <span className="flex flex-col" title={role === null ? undefined : texts.roles[role].help}>
+      {all.map((part, index) => (
+        <span key={part} className={index === 0 ? undefined : 'text-sm text-ink-2'}>
+          {part}
+        </span>
+      ))}
+    </span>
   )
 }

@@ -9,8 +9,12 @@ const list = (item: unknown) => ({ items: [item] })
 
 const variable = { value: 'debug', secret: false, runtimes: null }
 const database = { type: 'postgresql', version: '18', exposePort: false, primary: true, hostPort: 20011 }
-const user = { id: 'usr_01kq3z8v5a', username: 'ada', role: 'admin', disabled: false, createdAt: at }
-const session = { kind: 'session', user: 'ada', userId: user.id, role: 'admin' }
+const rights = { role: 'operate', projects: [projectId], projectRoles: [] }
+const user = {
+  ...{ id: 'usr_01kq3z8v5a', username: 'ada', ...rights, hasPassword: true, invitedUntil: null },
+  ...{ disabled: false, createdAt: at },
+}
+const session = { kind: 'session', user: 'ada', userId: user.id, ...rights }
 const token = {
   id: 'tok_01kq3z8v5t',
   name: 'ci',
@@ -552,6 +556,9 @@ export const examples: Readonly<Record<string, unknown>> = {
   ManifestChange: { manifest: projectFile },
   ManifestSchema: { type: 'object' },
   Me: session,
+  Invite: { kind: 'invitation', username: 'grace', expiresAt: at },
+  InviteCreated: { kind: 'invitation', url: 'https://dev.example.org/welcome#EXAMPLE', expiresAt: at },
+  InviteRedeem: { password: 'EXAMPLE-ONLY' },
   OpenapiDocument: { openapi: '3.1.0' },
   Operation: operation,
   OperationPage: page(operation),
@@ -967,8 +974,8 @@ export const examples: Readonly<Record<string, unknown>> = {
   TrashList: { items: [trashItem], keepDays: 30 },
   TrashRestore: { slug: 'shop-2', leaveOutHosts: false },
   User: user,
-  UserChange: { role: 'read' },
-  UserCreate: { username: 'grace', role: 'operate', password: 'EXAMPLE-ONLY' },
+  UserChange: { projectRoles: [{ project: 'shop', role: 'admin' }] },
+  UserCreate: { username: 'grace', role: 'operate' },
   UserPage: page(user),
   Webhook: webhook,
   WebhookCreate: { name: 'Chat', url: 'https://chat.example.org/hook', events: ['project.status'] },

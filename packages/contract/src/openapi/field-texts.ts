@@ -206,6 +206,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   processes: 'Processes and threads.',
   progress: 'Share that is done: 0 to 1.',
   project: 'Id of the project; null when it concerns none.',
+  projectRoles: 'On these projects this role holds instead.',
   projects: 'Ids of the projects that it is restricted to; empty for all.',
   provider: 'Way in which it is reached from outside.',
   providers: 'Ways to reach it from outside.',

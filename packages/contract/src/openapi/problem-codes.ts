@@ -22,7 +22,9 @@ function common(operation: Operation): readonly ProblemCode[] {
     ...(access.kind === 'public' ? [] : (['unauthorized'] as const)),
     ...(access.kind === 'scope' ? (['scope_insufficient', 'role_insufficient'] as const) : []),
     ...(access.kind === 'scope' && access.project ? (['project_forbidden'] as const) : []),
-    ...(access.kind === 'scope' && (access.instance || access.unrestricted) ? (['token_restricted'] as const) : []),
+    ...(access.kind === 'scope' && (access.instance || access.unrestricted)
+      ? (['token_restricted', 'person_limited'] as const)
+      : []),
     ...(access.kind !== 'public' && access.session ? (['session_required'] as const) : []),
     ...(operation.ticket === undefined ? [] : (['ticket_invalid'] as const)),
     ...(changes ? (['csrf_failed'] as const) : []),
@@ -45,6 +47,7 @@ export const codesOfForms: readonly ProblemCode[] = [
   'role_insufficient',
   'project_forbidden',
   'token_restricted',
+  'person_limited',
   'session_required',
   'ticket_invalid',
   'csrf_failed',

@@ -22,11 +22,9 @@ import {
   TokenCreate,
   TokenCreated,
   TokenView,
-  UserChange,
-  UserCreate,
-  UserView,
 } from '../schemas/access.ts'
 import { ListQuery, pageOf } from '../schemas/common.ts'
+import { adminSession } from './admin-session.ts'
 import { SecondFactorAsked } from '../schemas/second-factor.ts'
 
 export const getSetup = operation({
@@ -264,83 +262,6 @@ export const forgetDevice = operation({
   results: { 204: null },
   problems: ['not_found'],
   audit: 'device.forget',
-  removes: 'record',
-})
-
-/** What no token may do, whatever its scope: about people and the key (specification, section 5.8). */
-const adminSession = { kind: 'scope', scope: 'admin', instance: true, session: true } as const
-const UserParams = z.object({ uid: z.string().max(60).describe('Id of a user: `usr_…`.') })
-
-export const listUsers = operation({
-  id: 'listUsers',
-  method: 'GET',
-  path: '/users',
-  tag: 'Access',
-  summary: 'The people who can log in, by name',
-  description: 'Disabled users are listed too.',
-  access: adminSession,
-  query: ListQuery,
-  results: { 200: pageOf('UserPage', UserView) },
-  problems: [],
-})
-
-export const createUser = operation({
-  id: 'createUser',
-  method: 'POST',
-  path: '/users',
-  tag: 'Access',
-  summary: 'Let another person log in',
-  description: 'The user logs in with the name and password given here.',
-  access: adminSession,
-  body: UserCreate,
-  results: { 201: UserView },
-  problems: ['conflict'],
-  audit: 'user.create',
-})
-
-export const getUser = operation({
-  id: 'getUser',
-  method: 'GET',
-  path: '/users/{uid}',
-  tag: 'Access',
-  summary: 'One user',
-  description: 'By id.',
-  access: adminSession,
-  params: UserParams,
-  results: { 200: UserView },
-  problems: ['not_found'],
-})
-
-export const changeUser = operation({
-  id: 'changeUser',
-  method: 'PATCH',
-  path: '/users/{uid}',
-  tag: 'Access',
-  summary: 'Change a user’s role, disable or enable, set a new password',
-  description:
-    'Holds for the very next request, also of the user’s tokens, and ends open streams within a second. ' +
-    'A new password ends the user’s sessions, but not the one that sets it.',
-  access: adminSession,
-  params: UserParams,
-  body: UserChange,
-  bodyTypes: ['application/merge-patch+json'],
-  results: { 200: UserView },
-  problems: ['not_found', 'last_admin'],
-  audit: 'user.change',
-})
-
-export const deleteUser = operation({
-  id: 'deleteUser',
-  method: 'DELETE',
-  path: '/users/{uid}',
-  tag: 'Access',
-  summary: 'Delete a user with all tokens and sessions; projects stay',
-  description: 'Holds for the next request of the user.',
-  access: adminSession,
-  params: UserParams,
-  results: { 204: null },
-  problems: ['not_found', 'last_admin'],
-  audit: 'user.delete',
   removes: 'record',
 })
 

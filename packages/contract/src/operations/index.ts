@@ -23,6 +23,7 @@ import * as notifications from './notifications.ts'
 import * as observe from './observe.ts'
 import * as oidc from './oidc.ts'
 import * as ofOperations from './operations.ts'
+import * as people from './people.ts'
 import * as pointInTime from './point-in-time.ts'
 import * as projects from './projects.ts'
 import * as pull from './pull.ts'
@@ -44,6 +45,7 @@ export const operations = {
   ...access,
   ...oidc,
   ...secondFactor,
+  ...people,
   ...projects,
   ...images,
   ...observe,

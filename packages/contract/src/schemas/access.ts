@@ -5,7 +5,7 @@ import { Time } from './common.ts'
 
 export const ScopeSchema = z.enum(scopes)
 /** Actors in the audit log that are no people. */
-const reservedActors: ReadonlySet<string> = new Set(['system', 'anonymous'])
+const reservedActors: ReadonlySet<string> = new Set(['system', 'anonymous', 'host'])
 
 export const Username = z
   .string()
@@ -33,12 +33,21 @@ export const LoginInput = z
   })
   .meta({ id: 'LoginRequest' })
 
+export const ProjectRole = z
+  .strictObject({ project: z.string().min(1).max(60), role: ScopeSchema })
+  .meta({ id: 'ProjectRole' })
+const Rights = {
+  role: ScopeSchema.nullable().describe('Null: none but those of `projectRoles`.'),
+  projects: z.array(z.string()).describe('Ids of the projects that the role ends at; empty for all.'),
+  projectRoles: z.array(ProjectRole),
+} as const
+
 export const SessionMe = z
   .object({
     kind: z.literal('session'),
     user: z.string(),
     userId: z.string(),
-    role: ScopeSchema,
+    ...Rights,
     mustEnrol: z
       .literal(true)
       .optional()
@@ -130,7 +139,9 @@ export const UserView = z
   .object({
     id: z.string().describe('usr_…'),
     username: z.string(),
-    role: ScopeSchema,
+    ...Rights,
+    hasPassword: z.boolean(),
+    invitedUntil: Time.nullable().describe('Until when a link to set the password holds.'),
     disabled: z.boolean().describe('Cannot log in, and the user’s tokens are dead.'),
     createdAt: Time,
     secondFactors: z
@@ -140,16 +151,38 @@ export const UserView = z
   })
   .meta({ id: 'User' })
 export type UserView = z.infer<typeof UserView>
+const RightsInput = {
+  projects: z.array(z.string().min(1).max(60)).max(200).optional(),
+  projectRoles: z.array(ProjectRole).max(200).optional(),
+} as const
 export const UserCreate = z
-  .strictObject({ username: Username, role: ScopeSchema, password: Password })
+  .strictObject({
+    username: Username,
+    ...RightsInput,
+    role: ScopeSchema.nullable().default(null),
+    password: Password.optional().describe('Without it: `inviteUser` makes the link with which it is set.'),
+  })
   .meta({ id: 'UserCreate' })
 export const UserChange = z
   .strictObject({
-    role: ScopeSchema.optional(),
+    ...RightsInput,
+    role: ScopeSchema.nullable().optional(),
     disabled: z.boolean().optional(),
     password: Password.optional().describe('A new password; ends the user’s sessions.'),
   })
   .meta({ id: 'UserChange' })
+
+const inviteKind = z.enum(['invitation', 'reset'])
+export const InviteCreated = z
+  .object({
+    kind: inviteKind,
+    url: z.string().describe('Given to the person. Shown this once.'),
+    expiresAt: Time,
+  })
+  .meta({ id: 'InviteCreated' })
+export const InviteView = z.object({ kind: inviteKind, username: z.string(), expiresAt: Time }).meta({ id: 'Invite' })
+export type InviteView = z.infer<typeof InviteView>
+export const InviteRedeem = z.strictObject({ password: Password }).meta({ id: 'InviteRedeem' })
 
 export const SessionView = z
   .object({

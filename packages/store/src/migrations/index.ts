@@ -32,6 +32,7 @@ import * as releases from './0030-releases.ts'
 import * as pagePasses from './0031-page-passes.ts'
 import * as pendingPullRequests from './0032-pending-pull-requests.ts'
 import * as notifications from './0033-notifications.ts'
+import * as people from './0036-people.ts'
 import * as secondFactors from './0037-second-factors.ts'
 import * as oidc from './0038-oidc.ts'
 import * as auditBase from './0039-audit-base.ts'
@@ -71,6 +72,7 @@ export const migrations: readonly Migration[] = [
   pagePasses,
   pendingPullRequests,
   notifications,
+  people,
   secondFactors,
   oidc,
   auditBase,

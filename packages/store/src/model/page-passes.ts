@@ -8,7 +8,8 @@ export interface PagePassRow {
   readonly project: string
   readonly service: string
   readonly expiresAt: string
-  readonly role: UserRow['role']
+  /** Of who is signed in. */
+  readonly rights: Pick<UserRow, 'role' | 'projects' | 'projectRoles'>
 }
 
 export interface PagePassReader {
@@ -18,5 +19,5 @@ export interface PagePassReader {
 
 export interface PagePassWriter {
   /** Of one session and page a few stay, the latest; expired ones of all go. */
-  insert(pass: Omit<PagePassRow, 'role' | 'expiresAt'> & { readonly expiresAt: Date }): Promise<void>
+  insert(pass: Omit<PagePassRow, 'rights' | 'expiresAt'> & { readonly expiresAt: Date }): Promise<void>
 }

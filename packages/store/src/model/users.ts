@@ -3,11 +3,20 @@ import type { Scope } from '@stackquay/contract'
 export interface UserRow {
   readonly id: string
   readonly username: string
-  readonly role: Scope
+  /** Null: none but on the projects of `projectRoles`. */
+  readonly role: Scope | null
+  /** Ids of the projects that the role ends at; empty for no limit. */
+  readonly projects: readonly string[]
+  readonly projectRoles: readonly { readonly project: string; readonly role: Scope }[]
   readonly disabled: boolean
-  readonly passwordHash: string
+  /** Null for whoever was invited and has not come yet. */
+  readonly passwordHash: string | null
   readonly createdAt: string
 }
+
+export type NewUser = Pick<UserRow, 'id' | 'username' | 'role' | 'passwordHash'> &
+  Partial<Pick<UserRow, 'projects' | 'projectRoles'>>
+export type UserChange = Partial<Pick<UserRow, 'role' | 'projects' | 'projectRoles' | 'disabled' | 'passwordHash'>>
 
 export interface UserReader {
   find(id: string): Promise<UserRow | null>
@@ -17,7 +26,7 @@ export interface UserReader {
 }
 
 export interface UserWriter {
-  insert(user: { id: string; username: string; role: Scope; passwordHash: string }): Promise<UserRow>
-  update(id: string, change: Partial<Pick<UserRow, 'role' | 'disabled' | 'passwordHash'>>): Promise<UserRow>
+  insert(user: NewUser): Promise<UserRow>
+  update(id: string, change: UserChange): Promise<UserRow>
   delete(id: string): Promise<void>
 }

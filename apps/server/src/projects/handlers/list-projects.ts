@@ -1,3 +1,4 @@
+import { reachOf } from '@stackquay/domain'
 import type { ProjectRow } from '@stackquay/store'
 import type { Handlers } from '../../http/handler.ts'
 import { createProjectList } from '../project-list.ts'
@@ -8,7 +9,7 @@ export function listHandler({ store, model }: ProjectsDeps): Handlers['listProje
   const listAll = createProjectList({ store, model })
   return async ({ query }, { principal }) => {
     const { limit = 50, cursor, q, state } = query
-    const ids = principal.kind === 'token' && principal.projects.length > 0 ? principal.projects : undefined
+    const ids = reachOf(principal) ?? undefined
     if (ids === undefined && q === undefined && state === undefined) {
       return { status: 200, json: await listAll({ limit, ...(cursor === undefined ? {} : { cursor }) }) }
     }

@@ -1,4 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
+import { reachOf } from '@stackquay/domain'
 import type { OperationRow, Store } from '@stackquay/store'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { requireProject } from '../../http/rights.ts'
@@ -14,7 +15,7 @@ export function operationHandlers(
   return {
     listOperations: async ({ query }, { principal }) => {
       const { limit = 50, cursor, state, active } = query
-      const restricted = principal.kind === 'token' && principal.projects.length > 0 ? principal.projects : undefined
+      const restricted = reachOf(principal) ?? undefined
       const project = await projectAskedFor(query.project, restricted, store)
       const rows = await store.operations.list({
         limit: limit + 1,
@@ -30,12 +31,12 @@ export function operationHandlers(
     },
 
     getOperation: async ({ params, query }, context) => {
-      const operation = await findOperation(params.op, context, store)
+      const operation = await findOperation(params.op, context, store, 'read')
       return { status: 200, body: operationView(await wait(operation, query.wait, context)) }
     },
 
     cancelOperation: async ({ params, query }, context) => {
-      const operation = await findOperation(params.op, context, store)
+      const operation = await findOperation(params.op, context, store, 'operate')
       if (isEnded(operation)) return { status: 200, body: operationView(operation) }
       const { id, project, kind } = operation
       const entry = { action: 'operation.cancel', target: id, project, operationId: id, changes: { kind } }
@@ -65,13 +66,18 @@ async function projectAskedFor(
   if (idOrSlug === undefined) return undefined
   const project = (await store.projects.find(idOrSlug))?.id ?? idOrSlug
   if (restricted !== undefined && !restricted.includes(project))
-    throw new ProblemError('project_forbidden', 'The token is restricted to other projects.')
+    throw new ProblemError('project_forbidden', 'This project is closed to you.')
   return project
 }
 
-async function findOperation(id: string, context: RequestContext, store: Store): Promise<OperationRow> {
+async function findOperation(
+  id: string,
+  context: RequestContext,
+  store: Store,
+  scope: 'read' | 'operate',
+): Promise<OperationRow> {
   const operation = await store.operations.find(id)
-  requireProject(context, operation?.project ?? null)
+  requireProject(context, operation?.project ?? null, scope)
   if (operation === null) throw new ProblemError('not_found', `There is no operation "${id}".`)
   return operation
 }

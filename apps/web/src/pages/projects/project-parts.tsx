@@ -52,7 +52,7 @@ export function Warnings({ project }: { project: ProjectSummary }) {
 export function Acts({ project }: { project: ProjectSummary }) {
   const { up, asleep, free, reason } = actsOf(project)
   const { busy, run } = useLifecycle(project.id)
-  const may = useMay()
+  const may = useMay(project.id)
   const button = (act: 'start' | 'stop' | 'restart', icon: LucideIcon, tip = t[act]) => (
     <IconButton
       icon={icon}

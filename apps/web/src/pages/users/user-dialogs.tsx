@@ -14,7 +14,7 @@ import { type PassOn, ResetPasswordForm, RoleForm } from '../user-forms.tsx'
 const t = texts.users
 
 export interface UserAct {
-  readonly kind: 'role' | 'password' | 'factor' | 'disable' | 'delete'
+  readonly kind: 'role' | 'password' | 'factor' | 'link' | 'disable' | 'delete'
   readonly user: UserView
 }
 
@@ -67,6 +67,7 @@ export function UserDialogs({ act, onClose, onChanged, onPassOn }: UserDialogsPr
       </Dialog>
       <PasswordDialog open={own} onClose={onClose} user={me?.user ?? ''} />
       <ResetFactor user={userFor('factor')} onClose={onClose} onChanged={onChanged} />
+      <MakeLink user={userFor('link')} onClose={onClose} onPassOn={onPassOn} onChanged={onChanged} />
       <DisableUser user={userFor('disable')} onClose={onClose} onChanged={onChanged} />
       <DeleteUser user={userFor('delete')} onClose={onClose} onChanged={onChanged} />
     </>
@@ -100,6 +101,30 @@ function ResetFactor({ user, onClose, onChanged }: ConfirmProps) {
         }}
       />
     </Dialog>
+  )
+}
+
+/** Makes a link for somebody, and answers what is to be passed on. */
+export async function linkFor({ id, username, hasPassword }: UserView): Promise<PassOn> {
+  const link = await client.call('inviteUser', { params: { uid: id } })
+  return { title: (hasPassword ? t.resetLinkTitle : t.invitedTitle)(username), username, link }
+}
+
+function MakeLink({ user, onClose, onChanged, onPassOn }: ConfirmProps & Pick<UserDialogsProps, 'onPassOn'>) {
+  return (
+    <ConfirmDialog
+      open={user !== null}
+      onClose={onClose}
+      title={t.makeLinkTitle(user?.username ?? '')}
+      submit={t.makeLink}
+      onConfirm={async () => {
+        if (user === null) return
+        onPassOn(await linkFor(user))
+        await onChanged(user)
+      }}
+    >
+      <Consequences items={t.makeLinkConsequences} />
+    </ConfirmDialog>
   )
 }
 
