@@ -30,6 +30,10 @@ export const settings = {
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8780 })
     .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
+  STACKQUAY_PROXY_HTTPS: z
+    .union([z.literal('off').transform(() => null), Address])
+    .default({ host: '127.0.0.1', port: 8743 })
+    .describe('Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.'),
   STACKQUAY_SSH: z
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8722 })
@@ -233,6 +237,8 @@ export interface Config {
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
+  /** Null where the proxy is off too. */
+  readonly proxyHttps: { readonly host: string; readonly port: number } | null
   readonly ssh: { readonly host: string; readonly port: number } | null
   /** What new projects run on; `auto` is decided at the first start. */
   readonly engine: 'auto' | EngineName
@@ -311,6 +317,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
+    proxyHttps: values.STACKQUAY_PROXY_HTTP === null ? null : values.STACKQUAY_PROXY_HTTPS,
     ssh: values.STACKQUAY_SSH,
     engine: values.STACKQUAY_ENGINE,
     dockerHost: values.DOCKER_HOST ?? null,
