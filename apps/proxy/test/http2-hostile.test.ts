@@ -162,6 +162,7 @@ test('uploads to nobody and answers that nobody takes are bounded for each conne
     }
     return true
   })
+  for (const { socket } of clients) socket.destroy()
   assert.ok(cost.more < 96, `${cost.more.toFixed(0)} MB more`)
   assert.ok(cost.longest < 3_000)
 })

@@ -24,7 +24,7 @@ export function createSparePorts({
 }: {
   readonly store: Pick<Store, 'ports'>
   readonly engine: Pick<Engine, 'portOwner'>
-  readonly config: Pick<Config, 'portRange' | 'listen' | 'proxy'>
+  readonly config: Pick<Config, 'portRange' | 'listen' | 'proxy' | 'proxyHttps'>
   /** Changed here alone; whoever else has it sees what is held. */
   readonly held: HeldPorts
 }): SparePorts {
