@@ -36,7 +36,6 @@ export function createHttp2(state: ProxyState): Http2 {
       maxConcurrentStreams: limits.streams,
       initialWindowSize: streamWindow,
       maxHeaderListSize: limits.headerBytes,
-      enablePush: false,
     },
     maxSendHeaderBlockLength: 2 * limits.answerHeadBytes,
     maxHeaderListPairs: mostHeaders,
