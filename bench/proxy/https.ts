@@ -103,7 +103,16 @@ interface Pair {
 function makePair(home: string): Pair {
   const pair = { certificate: join(home, 'cert.pem'), key: join(home, 'key.pem') }
   const subject = ['-days', '30', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-keyout', pair.key, '-out', pair.certificate]
+  const key = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-keyout',
+    pair.key,
+    '-out',
+    pair.certificate,
+  ]
   execFileSync('openssl', ['req', '-x509', '-nodes', ...key, ...subject], { stdio: 'ignore' })
   chmodSync(pair.key, 0o644)
   return pair

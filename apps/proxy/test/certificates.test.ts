@@ -67,4 +67,3 @@ test('one client alone cannot take all handshakes, and all clients together only
   assert.equal(begin('2001:db8::3'), null)
   assert.ok(begin('198.51.100.1'))
 })
-

@@ -79,13 +79,28 @@ function client(t: TestContext, port: number): grpc.Client {
   return made
 }
 
-type Unary = { readonly value: string | undefined; readonly error: grpc.ServiceError | null; readonly metadata: grpc.Metadata }
+type Unary = {
+  readonly value: string | undefined
+  readonly error: grpc.ServiceError | null
+  readonly metadata: grpc.Metadata
+}
 
-function unary(to: grpc.Client, value: string, options: grpc.CallOptions = {}, own = new grpc.Metadata()): Promise<Unary> {
+function unary(
+  to: grpc.Client,
+  value: string,
+  options: grpc.CallOptions = {},
+  own = new grpc.Metadata(),
+): Promise<Unary> {
   return new Promise((resolve) => {
     let metadata = new grpc.Metadata()
-    const call = to.makeUnaryRequest(service.one.path, text.serialize, text.deserialize, value, own, options, (error, answer) =>
-      resolve({ value: answer, error, metadata }),
+    const call = to.makeUnaryRequest(
+      service.one.path,
+      text.serialize,
+      text.deserialize,
+      value,
+      own,
+      options,
+      (error, answer) => resolve({ value: answer, error, metadata }),
     )
     call.on('metadata', (got) => {
       metadata = got
@@ -142,7 +157,10 @@ test('gRPC: calls of all four kinds, status and metadata, errors and deadlines',
   }
   assert.equal((await control.flights('127.0.0.1', upstream)).tunnels, 1)
   chat.end()
-  assert.equal((await new Promise<grpc.StatusObject>((resolve) => chat.resume().once('status', resolve))).code, grpc.status.OK)
+  assert.equal(
+    (await new Promise<grpc.StatusObject>((resolve) => chat.resume().once('status', resolve))).code,
+    grpc.status.OK,
+  )
 })
 
 test('gRPC: a project that does not listen is unavailable, and one that comes is found', async (t) => {

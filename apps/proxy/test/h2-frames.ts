@@ -2,7 +2,17 @@ import type { TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { secureSocket } from './tls-support.ts'
 
-export const kinds = { data: 0, headers: 1, priority: 2, reset: 3, settings: 4, ping: 6, goaway: 7, window: 8, continuation: 9 } as const
+export const kinds = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  goaway: 7,
+  window: 8,
+  continuation: 9,
+} as const
 
 export function frame(kind: keyof typeof kinds, flags: number, stream: number, body: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9)

@@ -19,7 +19,13 @@ async function attacked(t: TestContext) {
     if (request.headers['x-visitor'] === undefined) asked += 1
     response.end('ok')
   })
-  const proxy = await ensureProxy({ home, listen: '127.0.0.1:0', listenHttps: '127.0.0.1:0', workers: 1, startWithin: patience })
+  const proxy = await ensureProxy({
+    home,
+    listen: '127.0.0.1:0',
+    listenHttps: '127.0.0.1:0',
+    workers: 1,
+    startWithin: patience,
+  })
   await proxy.putRoutes(table([route('shop', upstreamAt(upstream))]))
   const { pid, httpsAddress } = await proxy.setCertificates(given([shopCertificate]))
   const port = httpsAddress!.port
@@ -60,7 +66,10 @@ async function residentMegabytes(pid: number): Promise<number> {
 async function busyPart(pid: number): Promise<number> {
   const ticks = async () => {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8')
-    const [user, system] = text.slice(text.lastIndexOf(')') + 2).split(' ').slice(11, 13)
+    const [user, system] = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13)
     return Number(user) + Number(system)
   }
   const first = await ticks()
@@ -158,7 +167,10 @@ test('uploads to nobody and answers that nobody takes are bounded for each conne
     const id = 2 * round - 1
     for (const client of clients) {
       client.socket.pause()
-      await client.send(frame('headers', endHeaders, id, requestFields('POST')), frame('data', 0, id, Buffer.alloc(16_000)))
+      await client.send(
+        frame('headers', endHeaders, id, requestFields('POST')),
+        frame('data', 0, id, Buffer.alloc(16_000)),
+      )
     }
     return true
   })

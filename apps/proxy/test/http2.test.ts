@@ -33,13 +33,17 @@ test('a request by HTTP/2 reaches the project as one by HTTP/1.1 does, with cook
   assert.deepEqual([url, method], ['/a?b=c', 'GET'])
   const told = Object.fromEntries(pairsOf(raw))
   assert.deepEqual(
-    ['host', 'cookie', 'x-own', 'x-forwarded-for', 'x-forwarded-proto', 'te', 'transfer-encoding'].map((name) => told[name]),
+    ['host', 'cookie', 'x-own', 'x-forwarded-for', 'x-forwarded-proto', 'te', 'transfer-encoding'].map(
+      (name) => told[name],
+    ),
     ['shop.localhost', 'one=1; two=2', 'kept', '127.0.0.1', 'https', undefined, undefined],
   )
 })
 
 function pairsOf(raw: readonly string[]): [string, string][] {
-  return raw.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), raw[index + 1]!] as [string, string]] : []))
+  return raw.flatMap((name, index) =>
+    index % 2 === 0 ? [[name.toLowerCase(), raw[index + 1]!] as [string, string]] : [],
+  )
 }
 
 test('bodies go both ways whole; HEAD, 204, 304, interim answers and trailers are what they are', async (t) => {
@@ -75,7 +79,7 @@ test('bodies go both ways whole; HEAD, 204, 304, interim answers and trailers ar
 
   const stream = session.request({ ':path': '/hints', ':authority': 'shop.localhost' })
   const hints = new Promise<object>((resolve) => stream.once('headers', resolve))
-  assert.equal((await hints as Record<string, unknown>).link, '</a.css>; rel=preload')
+  assert.equal(((await hints) as Record<string, unknown>).link, '</a.css>; rel=preload')
   stream.resume()
   await new Promise((resolve) => stream.once('close', resolve))
 })
@@ -107,7 +111,9 @@ test('pages, unknown names, rules and misdirected requests answer like by HTTP/1
   assert.match(page.text, /^<!doctype html>/)
   await until(async () => {
     const noted = await control.access('prj_blog', { limit: 10 } as never)
-    return noted.items.some(({ status, by }: { status: number; by: string | null }) => status === 403 && by === 'addresses')
+    return noted.items.some(
+      ({ status, by }: { status: number; by: string | null }) => status === 403 && by === 'addresses',
+    )
   }, 'the refusal is in the access log')
 })
 

@@ -1,10 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { type ClientHttp2Session, type ClientSessionOptions, connect, type SecureClientSessionOptions } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  type ClientSessionOptions,
+  connect,
+  type SecureClientSessionOptions,
+} from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import type { ProxyCertificate, ProxyCertificates } from '../src/certificates.ts'
 import { createProxyControl } from '../src/control.ts'
 import type { Limits } from '../src/limits.ts'

@@ -39,7 +39,9 @@ test('curl by HTTP/2 and HTTP/1.1, with the certificate checked', { skip: withou
   }
 })
 
-test('openssl s_client resumes a session and is not allowed to renegotiate', { skip: without('openssl') }, async (t) => {
+test('openssl s_client resumes a session and is not allowed to renegotiate', {
+  skip: without('openssl'),
+}, async (t) => {
   const { port, authority, folder } = await target(t)
   const session = join(folder, 'session')
   const base = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', 'shop.localhost', '-CAfile', authority]
@@ -65,20 +67,24 @@ test('h2load and nghttp: many streams on few connections, none fails', { skip: w
   assert.match(sent.stdout, /:status: 200/)
 })
 
-test(
-  'testssl.sh finds nothing above "low" but that the certificate signs itself',
-  { skip: process.env.STACKQUAY_SOAK === undefined ? 'takes two minutes; STACKQUAY_SOAK is not set' : without('testssl') },
-  async (t) => {
-    const { port, folder, authority } = await target(t)
-    const report = join(folder, 'report.json')
-    const what = ['-p', '-s', '-f', '-S', '-h', '-U']
-    const args = ['--quiet', '--color', '0', '--ip', '127.0.0.1', '--add-ca', authority, '--jsonfile', report]
-    await run('testssl', [...args, ...what, `shop.localhost:${port}`], { timeout: 900_000 }).catch(() => {})
-    const found = JSON.parse(await readFile(report, 'utf8')) as readonly { id: string; severity: string; finding: string }[]
-    assert.ok(found.length > 30)
-    // What a certificate of a test cannot have, and headers that are the business of the project.
-    const ofCertificate = /^cert_|^OCSP|^DNS_CAA|^scanProblem|^security_headers/
-    const bad = found.filter(({ id, severity }) => ['MEDIUM', 'HIGH', 'CRITICAL', 'FATAL'].includes(severity) && !ofCertificate.test(id))
-    assert.deepEqual(bad, [])
-  },
-)
+test('testssl.sh finds nothing above "low" but that the certificate signs itself', {
+  skip: process.env.STACKQUAY_SOAK === undefined ? 'takes two minutes; STACKQUAY_SOAK is not set' : without('testssl'),
+}, async (t) => {
+  const { port, folder, authority } = await target(t)
+  const report = join(folder, 'report.json')
+  const what = ['-p', '-s', '-f', '-S', '-h', '-U']
+  const args = ['--quiet', '--color', '0', '--ip', '127.0.0.1', '--add-ca', authority, '--jsonfile', report]
+  await run('testssl', [...args, ...what, `shop.localhost:${port}`], { timeout: 900_000 }).catch(() => {})
+  const found = JSON.parse(await readFile(report, 'utf8')) as readonly {
+    id: string
+    severity: string
+    finding: string
+  }[]
+  assert.ok(found.length > 30)
+  // What a certificate of a test cannot have, and headers that are the business of the project.
+  const ofCertificate = /^cert_|^OCSP|^DNS_CAA|^scanProblem|^security_headers/
+  const bad = found.filter(
+    ({ id, severity }) => ['MEDIUM', 'HIGH', 'CRITICAL', 'FATAL'].includes(severity) && !ofCertificate.test(id),
+  )
+  assert.deepEqual(bad, [])
+})

@@ -69,7 +69,12 @@ test('TLS 1.2 and 1.3 with forward secrecy and nothing older; no name and unknow
     { servername: 'other.localhost' },
     { ALPNProtocols: ['smtp'] },
   ]
-  for (const options of refused) await assert.rejects(secureSocket(port, options as object), (error) => error instanceof Error, JSON.stringify(options))
+  for (const options of refused)
+    await assert.rejects(
+      secureSocket(port, options as object),
+      (error) => error instanceof Error,
+      JSON.stringify(options),
+    )
 })
 
 test('by names: an exact one wins over a wildcard, and a name that the connection was not made for is misdirected', async (t) => {
@@ -128,7 +133,13 @@ test('a changed certificate: connections go on with the old one, new ones get th
   assert.ok(session)
   const resumed = await secureSocket(port, { session }).catch(() => null)
   // In TLS 1.3 the client is done before the server has looked.
-  if (resumed !== null) await new Promise((resolve) => resumed.once('close', resolve).on('error', () => {}).resume())
+  if (resumed !== null)
+    await new Promise((resolve) =>
+      resumed
+        .once('close', resolve)
+        .on('error', () => {})
+        .resume(),
+    )
   for (const socket of [before, after]) socket.destroy()
 })
 
@@ -159,7 +170,10 @@ test('plain HTTP is led to https where it is wanted, but for who validates a nam
   const secure = await secureGet(port)
   assert.equal(secure.headers['strict-transport-security'], 'max-age=600')
   assert.equal((await secureGet(port, { host: 'shop.localhost', te: 'x' })).status, 200)
-  const upgrade = await raw(plain, 'GET / HTTP/1.1\r\nHost: shop.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  const upgrade = await raw(
+    plain,
+    'GET / HTTP/1.1\r\nHost: shop.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  )
   assert.match(upgrade, /^HTTP\/1\.1 308 /)
 })
 
@@ -185,7 +199,9 @@ test('acme-tls/1 gets the certificate of the challenge and then the end, also wh
   await assert.rejects(secureSocket(port, { ALPNProtocols: ['acme-tls/1'], servername: 'other.localhost' }))
 
   // Others see nothing of it, and large first messages (a client that offers much) go through.
-  const visitor = await secureSocket(port, { ALPNProtocols: ['http/1.1', ...Array.from({ length: 60 }, (_, n) => `none-${n}`.repeat(5))] })
+  const visitor = await secureSocket(port, {
+    ALPNProtocols: ['http/1.1', ...Array.from({ length: 60 }, (_, n) => `none-${n}`.repeat(5))],
+  })
   assert.equal(serialOf(visitor)?.trim(), shopCertificate.certificate.trim())
   visitor.destroy()
   assert.equal((await secureGet(port)).status, 200)
@@ -256,7 +272,10 @@ test('clients that connect and say nothing, or very slowly, are hung up on and t
   const silent = Array.from({ length: 60 }, () => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {}).resume()
-    return { socket, closed: new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now() - began))) }
+    return {
+      socket,
+      closed: new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now() - began))),
+    }
   })
   // The first byte of a record of TLS, and no more.
   silent[0]!.socket.write('\x16')
@@ -282,7 +301,10 @@ test('sessions are resumed in every process, and a proxy that takes over loses n
   await first.setCertificates(given([shopCertificate], { generation: 7 }))
   await until(async () => (await first.status())?.workers.length === 3, 'all workers listen', patience)
   const status = (await first.status())!
-  assert.deepEqual([status.certificatesGeneration, status.certificates, status.listenHttps], [7, 1, address.listenHttps])
+  assert.deepEqual(
+    [status.certificatesGeneration, status.certificates, status.listenHttps],
+    [7, 1, address.listenHttps],
+  )
   const port = status.httpsAddress!.port
 
   const reused = new Set<boolean>()
@@ -312,7 +334,9 @@ test('sessions are resumed in every process, and a proxy that takes over loses n
   const other = await tempHome(t)
   await assert.rejects(
     ensureProxy({ home: other, listen: '127.0.0.1:0', listenHttps: address.listenHttps }),
-    new RegExp(`Port ${port} is used by ".+" \\(pid \\d+\\)\\. Stop it, or choose another address with STACKQUAY_PROXY_HTTPS`),
+    new RegExp(
+      `Port ${port} is used by ".+" \\(pid \\d+\\)\\. Stop it, or choose another address with STACKQUAY_PROXY_HTTPS`,
+    ),
   )
 })
 
@@ -323,7 +347,8 @@ test('the first message of a client is read however it is cut', async (t) => {
   const hello = await said.promise
   const expected = { serverName: 'shop.localhost', protocols: ['acme-tls/1'] }
   assert.deepEqual(readClientHello(hello), expected)
-  for (let size = 0; size < hello.length; size += 1) assert.equal(readClientHello(hello.subarray(0, size)), 'incomplete')
+  for (let size = 0; size < hello.length; size += 1)
+    assert.equal(readClientHello(hello.subarray(0, size)), 'incomplete')
   // The same message in records of 16 bytes.
   const body = hello.subarray(5)
   const records: Buffer[] = []

@@ -16,6 +16,8 @@ const Address = z
   })
   .refine(({ port }) => port <= 65535, 'has a port above 65535')
 
+const AddressOrOff = z.union([z.literal('off').transform(() => null), Address])
+
 const Text = z.string().min(1)
 
 /** Every setting that comes from the environment, described once; the reference page is made from this. */
@@ -26,18 +28,15 @@ export const settings = {
   STACKQUAY_LISTEN: Address.default({ host: '127.0.0.1', port: 8700 }).describe(
     'Address of the page and the API. Default: `127.0.0.1:8700`.',
   ),
-  STACKQUAY_PROXY_HTTP: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8780 })
-    .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
-  STACKQUAY_PROXY_HTTPS: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8743 })
-    .describe('Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.'),
-  STACKQUAY_SSH: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8722 })
-    .describe('Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.'),
+  STACKQUAY_PROXY_HTTP: AddressOrOff.default({ host: '127.0.0.1', port: 8780 }).describe(
+    'Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.',
+  ),
+  STACKQUAY_PROXY_HTTPS: AddressOrOff.default({ host: '127.0.0.1', port: 8743 }).describe(
+    'Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.',
+  ),
+  STACKQUAY_SSH: AddressOrOff.default({ host: '127.0.0.1', port: 8722 }).describe(
+    'Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.',
+  ),
   STACKQUAY_ENGINE: z
     .enum(['auto', ...engineNames])
     .default('auto')

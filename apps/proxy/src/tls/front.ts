@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { ProxyCertificates } from '../certificates.ts'
-import type { TlsPolicy } from './policy.ts'
+import type { TlsRules } from '../tls-rules.ts'
 import type { Terminator, TerminatorOptions } from './terminator.ts'
 
 export interface GivenCertificates {
@@ -23,7 +23,7 @@ export interface TlsFront {
    * Every handshake that begins after it resolves is made with these; connections that are open stay open. Answers what they mean for
    * requests, or null when that is nothing.
    */
-  use(given: GivenCertificates): Promise<TlsPolicy | null>
+  use(given: GivenCertificates): Promise<TlsRules | null>
   /** Accepts nothing new; those that wait are closed. */
   stop(): void
   /** Ends connections by HTTP/2 that have no request. */
@@ -68,7 +68,7 @@ export function createTlsFront({ onConnection, ...options }: TlsFrontOptions): T
     else terminator.accept(socket)
   }
   let last: Promise<unknown> = Promise.resolve()
-  const take = async ({ certificates: all, ticketKeys, port }: GivenCertificates): Promise<TlsPolicy | null> => {
+  const take = async ({ certificates: all, ticketKeys, port }: GivenCertificates): Promise<TlsRules | null> => {
     const { certificates, http01, tlsAlpn01 } = all
     if ((certificates.length > 0 || tlsAlpn01.length > 0) && terminator === null) {
       const { createTerminator } = await import('./terminator.ts')

@@ -173,5 +173,7 @@ function trailersOf(raw: readonly string[]): Record<string, string | string[]> {
     const name = fields[index]!
     all[name] = [...(all[name] ?? []), fields[index + 1]!]
   }
-  return Object.fromEntries(Object.entries(all).map(([name, values]) => [name, values.length === 1 ? values[0]! : values]))
+  return Object.fromEntries(
+    Object.entries(all).map(([name, values]) => [name, values.length === 1 ? values[0]! : values]),
+  )
 }

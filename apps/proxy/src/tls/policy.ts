@@ -4,6 +4,7 @@ import { misdirectedError } from '../error-responses.ts'
 import { errorAnswer, type GateAnswer } from '../gate/rule.ts'
 import type { RequestContext } from '../request-context.ts'
 import { hostName } from '../route-index.ts'
+import type { TlsRules } from '../tls-rules.ts'
 import { isEncrypted } from './is-encrypted.ts'
 import { certificateOf, holdsFor, type TlsNames, tlsNames } from './names.ts'
 
@@ -11,7 +12,7 @@ const challengePath = '/.well-known/acme-challenge/'
 export const hsts = 'strict-transport-security'
 
 /** What certificates and those who validate names mean for requests. */
-export class TlsPolicy {
+export class TlsPolicy implements TlsRules {
   readonly #names: TlsNames
   /** Where https is listened at; null: nowhere, so nothing is redirected there. */
   readonly #port: number | null
