@@ -4,19 +4,9 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { type EngineName, engineNames, Password, Username } from '@stackquay/contract'
 import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
+import { Address, AddressOrOff } from './address-setting.ts'
 import { ImageMapError, imageMapEntries, imageMapOf } from './image-map.ts'
 import { type IsolationLevel, isolationLevels } from './isolation/level.ts'
-
-const Address = z
-  .string()
-  .regex(/^(\[[0-9a-f:]+\]|[^\s:[\]]+):\d{1,5}$/i, 'must be host:port')
-  .transform((text) => {
-    const cut = text.lastIndexOf(':')
-    return { host: text.slice(0, cut).replace(/^\[|\]$/g, ''), port: Number(text.slice(cut + 1)) }
-  })
-  .refine(({ port }) => port <= 65535, 'has a port above 65535')
-
-const AddressOrOff = z.union([z.literal('off').transform(() => null), Address])
 
 const Text = z.string().min(1)
 
