@@ -120,6 +120,8 @@ describe('sockets from systemd', () => {
     assert.deepEqual(takeInheritedSockets(env, systemd), { proxy: 3, page: 4 })
     assert.deepEqual(env, { HOME: '/' })
     assert.deepEqual(takeInheritedSockets({ LISTEN_FDS: '1', LISTEN_PID: '78', LISTEN_FDNAMES: 'page' }, systemd), {})
+    const three = { LISTEN_FDS: '3', LISTEN_PID: '77', LISTEN_FDNAMES: 'page:proxy-https:proxy' }
+    assert.deepEqual(takeInheritedSockets(three, systemd), { page: 3, proxyHttps: 4, proxy: 5 })
     assert.deepEqual(takeInheritedSockets({}, systemd), {})
     for (const [count, names] of [
       ['1', 'stackquay.socket'],
