@@ -37,9 +37,15 @@ export function forward(state: ProxyState, request: IncomingMessage, response: S
 
 /** Also for a request that has waited: a new table may lead elsewhere, and have other rules. */
 function begin(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
+  if (state.tls?.answersFirst(request, response)) return
   const context = readRequestContext(state, request)
   if (!('route' in context)) {
     refuse(request, response, context)
+    return
+  }
+  const instead = state.tls === null ? null : state.tls.insteadOf(request, context)
+  if (instead !== null) {
+    goOn(state, request, response, context, { pass: false, by: 'redirects', answer: instead })
     return
   }
   // It would show a page's script what the proxy and the browser have put into the request.

@@ -17,6 +17,8 @@ export interface Config {
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
+  /** Null where the proxy is off too. */
+  readonly proxyHttps: { readonly host: string; readonly port: number } | null
   readonly ssh: { readonly host: string; readonly port: number } | null
   /** What new projects run on; `auto` is decided at the first start. */
   readonly engine: 'auto' | EngineName
@@ -109,6 +111,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
+    proxyHttps: values.STACKQUAY_PROXY_HTTP === null ? null : values.STACKQUAY_PROXY_HTTPS,
     ssh: values.STACKQUAY_SSH,
     engine: values.STACKQUAY_ENGINE,
     dockerHost: values.DOCKER_HOST ?? null,

@@ -1,17 +1,9 @@
 import { engineNames } from '@stackquay/contract'
 import { isTimeZone, readAddressRange, scheduleBlocker, secondFactorRules } from '@stackquay/domain'
 import { z } from 'zod'
+import { Address, AddressOrOff } from './address-setting.ts'
 import { isolationLevels } from './isolation/level.ts'
 import { providerNames } from './network/providers/index.ts'
-
-const Address = z
-  .string()
-  .regex(/^(\[[0-9a-f:]+\]|[^\s:[\]]+):\d{1,5}$/i, 'must be host:port')
-  .transform((text) => {
-    const cut = text.lastIndexOf(':')
-    return { host: text.slice(0, cut).replace(/^\[|\]$/g, ''), port: Number(text.slice(cut + 1)) }
-  })
-  .refine(({ port }) => port <= 65535, 'has a port above 65535')
 
 const Text = z.string().min(1)
 
@@ -23,13 +15,11 @@ export const settings = {
   STACKQUAY_LISTEN: Address.default({ host: '127.0.0.1', port: 8700 }).describe(
     'Address of the page and the API. Default: `127.0.0.1:8700`.',
   ),
-  STACKQUAY_PROXY_HTTP: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8780 })
+  STACKQUAY_PROXY_HTTP: AddressOrOff.default({ host: '127.0.0.1', port: 8780 })
     .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
-  STACKQUAY_SSH: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8722 })
+  STACKQUAY_PROXY_HTTPS: AddressOrOff.default({ host: '127.0.0.1', port: 8743 })
+    .describe('Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.'),
+  STACKQUAY_SSH: AddressOrOff.default({ host: '127.0.0.1', port: 8722 })
     .describe('Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.'),
   STACKQUAY_ENGINE: z
     .enum(['auto', ...engineNames])

@@ -120,6 +120,8 @@ describe('sockets from systemd', () => {
     assert.deepEqual(takeInheritedSockets(env, systemd), { proxy: 3, page: 4 })
     assert.deepEqual(env, { HOME: '/' })
     assert.deepEqual(takeInheritedSockets({ LISTEN_FDS: '1', LISTEN_PID: '78', LISTEN_FDNAMES: 'page' }, systemd), {})
+    const three = { LISTEN_FDS: '3', LISTEN_PID: '77', LISTEN_FDNAMES: 'page:proxy-https:proxy' }
+    assert.deepEqual(takeInheritedSockets(three, systemd), { page: 3, proxyHttps: 4, proxy: 5 })
     assert.deepEqual(takeInheritedSockets({}, systemd), {})
     for (const [count, names] of [
       ['1', 'stackquay.socket'],
@@ -173,7 +175,7 @@ print(*[one.getsockname()[1] for one in sockets], flush=True)
 service = None
 for line in sys.stdin:
   if line.strip() == 'start':
-    env = {**os.environ, 'LISTEN_FDS': '2', 'LISTEN_FDNAMES': 'page:proxy'}
+    env = {**os.environ, 'LISTEN_FDS': '2', 'LISTEN_FDNAMES': 'page:proxy', 'STACKQUAY_PROXY_HTTPS': 'off'}
     env['STACKQUAY_LISTEN'], env['STACKQUAY_PROXY_HTTP'] = ['127.0.0.1:%d' % one.getsockname()[1] for one in sockets]
     service = subprocess.Popen(['sh', '-c', 'LISTEN_PID=$$ exec "$@"', 'sh', *sys.argv[1:]], env=env, pass_fds=(3, 4),
       stdin=subprocess.DEVNULL)

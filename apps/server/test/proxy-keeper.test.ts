@@ -84,7 +84,7 @@ function standIn(t: TestContext) {
   const keeper = createProxyKeeper({
     home: '/nowhere',
     listen: '127.0.0.1:1',
-    socket: undefined,
+    sockets: {},
     onError: () => {},
     lookEveryMs: 5,
     open: async () => {
@@ -115,3 +115,35 @@ function standIn(t: TestContext) {
     },
   }
 }
+
+test('each new proxy gets the certificates, and one that cannot use new ones keeps those before', async (t) => {
+  const given: number[] = []
+  let lives = false
+  const control = {
+    status: async () => (lives ? ({} as ProxyStatus) : undefined),
+    setCertificates: async ({ generation }: { readonly generation: number }) => {
+      if (generation === 2) throw new ProxyError('certificates_invalid', 'certificates[0].key is no private key')
+      given.push(generation)
+      return {} as ProxyStatus
+    },
+  } as ProxyControl
+  const keeper = createProxyKeeper({
+    home: '/nowhere',
+    listen: '127.0.0.1:1',
+    onError: () => {},
+    lookEveryMs: 5,
+    open: async () => {
+      lives = true
+      return control
+    },
+  })
+  t.after(keeper.close)
+  const all = (generation: number) => ({ generation, certificates: [], http01: [], tlsAlpn01: [] })
+  await keeper.setCertificates(all(1))
+  await assert.rejects(keeper.setCertificates(all(2)), { code: 'certificates_invalid' })
+  assert.deepEqual(given, [1])
+  lives = false
+  const deadline = Date.now() + 10_000
+  while (given.length < 2 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.deepEqual(given, [1, 1])
+})

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import { Server as NetServer } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NoteExchange } from '../access/exchange-note.ts'
 import type { Redeem } from '../codes.ts'
@@ -12,6 +12,8 @@ import { createPublicServer } from '../server.ts'
 import { createShareEnds } from '../share-ends.ts'
 import { createShareListeners } from '../share-listeners.ts'
 import type { ProxyState } from '../state.ts'
+import { createTlsFront, type GivenCertificates } from '../tls/front.ts'
+import { isEncrypted } from '../tls/is-encrypted.ts'
 import type { Flights } from '../upstream/pool.ts'
 import { createUpstreams } from '../upstreams.ts'
 import { createWaitsForWake } from '../wanted.ts'
@@ -20,12 +22,16 @@ import { createWaitsForWake } from '../wanted.ts'
 export interface Serving {
   /** Not listening yet. */
   readonly server: Server
+  /** The listener for https, not listening yet. */
+  readonly https: NetServer
   readonly table: RouteTable
   /**
    * Every request that begins after this call sees this table; it resolves when what the table opens is open. Throws at
    * once when the table cannot be understood, and changes nothing.
    */
   use(table: RouteTable): Promise<void>
+  /** Every handshake that begins after it resolves is made with these, and requests are redirected as they say. */
+  useCertificates(given: GivenCertificates): Promise<void>
   counts(): Counts
   flights(host: string, port: number): Flights
   /** How projects were used here. */
@@ -61,6 +67,7 @@ export function createServing(
     routes,
     draining: false,
     requests: 0,
+    tls: null,
     tunnels: new Set(),
     upstreams: createUpstreams(limits),
     shareEnds: createShareEnds(),
@@ -75,9 +82,16 @@ export function createServing(
   const server = publicServer()
   // Only the main process has them: a port has one owner.
   const shareListeners = createShareListeners(publicServer)
+  const front = createTlsFront({
+    limits,
+    state,
+    onConnection: connections.add,
+    onHttp: (socket) => void server.emit('connection', socket),
+  })
 
   return {
     server,
+    https: front.server,
     get table() {
       return state.routes.table
     },
@@ -87,6 +101,9 @@ export function createServing(
       state.shareEnds.enforce(table)
       state.holds.release()
       return withShareListeners ? shareListeners.enforce(table) : Promise.resolve()
+    },
+    async useCertificates(given) {
+      state.tls = await front.use(given)
     },
     counts: () => ({
       requests: state.requests,
@@ -99,6 +116,7 @@ export function createServing(
     stop() {
       state.draining = true
       stopAccepting(server)
+      front.stop()
       shareListeners.close()
     },
     async drain() {
@@ -107,12 +125,16 @@ export function createServing(
       // back by another one.
       const idleFrom = Date.now() + Math.min(limits.drainIdle, limits.drainWithin)
       while (connections.now > 0 && Date.now() < deadline) {
-        if (Date.now() >= idleFrom) server.closeIdleConnections()
+        if (Date.now() >= idleFrom) {
+          server.closeIdleConnections()
+          front.closeIdle()
+        }
         await delay(20)
       }
       // Its checks of connections end with them.
       server.close()
       server.closeAllConnections()
+      front.closeAll()
       shareListeners.closeAllConnections()
       for (const socket of state.tunnels) socket.destroy()
       state.shareEnds.stop()
@@ -129,16 +151,21 @@ function stopAccepting(server: Server): void {
 /** Includes upgraded connections, which the HTTP server itself forgets. */
 function createCount() {
   let count = 0
+  const add = (socket: Socket) => {
+    count += 1
+    socket.once('close', () => {
+      count -= 1
+    })
+  }
   return {
     get now() {
       return count
     },
+    add,
     of(server: Server): Server {
       server.on('connection', (socket) => {
-        count += 1
-        socket.once('close', () => {
-          count -= 1
-        })
+        // One over TLS was counted when it was accepted.
+        if (!isEncrypted(socket)) add(socket)
       })
       return server
     },

@@ -5,6 +5,7 @@ import type { Entered, Redeem } from '../codes.ts'
 import { log } from '../log.ts'
 import { withChanges } from '../route-changes.ts'
 import { indexRoutes } from '../route-index.ts'
+import type { GivenCertificates } from '../tls/front.ts'
 import type { Answers, Asked, Order, Redeemed, Report } from './messages.ts'
 import { createServing, type Serving } from './serving.ts'
 
@@ -49,17 +50,16 @@ export function runWorker(): void {
     send({ lines: { bytes: Buffer.alloc(0), facts: new Float64Array() } }, () => process.exit(0))
   }
 
-  const acts: { [Kind in Order['kind']]: (order: Extract<Order, { kind: Kind }>, socket: unknown) => Answers[Kind] } = {
+  const acts: Acts = {
     begin: ({ limits, table }) => {
       const wanted = (project: string, isWanted: boolean) => send({ wanted: { project, isWanted } })
       const own = { limits, note: recorder.note, withShareListeners: false, wanted, redeem: asking.redeem }
       serving = createServing(indexRoutes(table), own)
       return null
     },
-    listen: (_order, socket) => {
-      serving!.server.listen(socket as NetServer, 1024)
-      return null
-    },
+    listen: (_order, socket) => listen(serving!.server, socket),
+    'listen-https': (_order, socket) => listen(serving!.https, socket),
+    certificates: ({ given }) => useCertificates(serving!, given),
     use: ({ table }) => {
       void serving!.use(table)
       return null
@@ -83,14 +83,35 @@ export function runWorker(): void {
       return
     }
     const { turn, order } = message
-    const act = acts[order.kind] as (order: Order, socket: unknown) => Answers[Order['kind']]
-    send({ turn, answer: act(order, socket) })
+    const act = acts[order.kind] as (order: Order, socket: unknown) => Answer | Promise<Answer>
+    const answer = act(order, socket)
+    if (answer instanceof Promise) void answer.then((late) => send({ turn, answer: late }))
+    else send({ turn, answer })
   })
   process.on('disconnect', () => void end())
   // They are sent to the whole group; the main process says what is to be done.
   process.on('SIGTERM', () => {})
   process.on('SIGINT', () => {})
   process.on('uncaughtException', (error) => log('fault', { pid: process.pid, reason: error.stack ?? String(error) }))
+}
+
+function listen(server: NetServer, socket: unknown): null {
+  server.listen(socket as NetServer, 1024)
+  return null
+}
+
+async function useCertificates(serving: Serving, given: GivenCertificates): Promise<null> {
+  // A buffer is another kind of bytes when it has come through the channel.
+  await serving.useCertificates({ ...given, ticketKeys: Buffer.from(given.ticketKeys) })
+  return null
+}
+
+type Answer = Answers[Order['kind']]
+type Acts = {
+  [Kind in Order['kind']]: (
+    order: Extract<Order, { kind: Kind }>,
+    socket: unknown,
+  ) => Answers[Kind] | Promise<Answers[Kind]>
 }
 
 /** Codes are known to the main process alone, so that each is good for one request, whoever gets it. */

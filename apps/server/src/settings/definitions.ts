@@ -54,6 +54,11 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ proxy }) => orOff(proxy),
     into: (proxy) => ({ proxy }),
   }),
+  proxyHttps: setting('STACKQUAY_PROXY_HTTPS', {
+    ...{ ...atRestart, ...asksAgain },
+    show: ({ proxyHttps }) => orOff(proxyHttps),
+    into: (proxyHttps) => ({ proxyHttps }),
+  }),
   ssh: setting('STACKQUAY_SSH', {
     ...{ ...atRestart, ...asksAgain },
     show: ({ ssh }) => orOff(ssh),

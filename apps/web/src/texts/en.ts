@@ -2482,6 +2482,7 @@ export const en = {
       publicUrl: 'Public URL',
       listen: 'Listen address',
       proxyHttp: 'Proxy address',
+      proxyHttps: 'Proxy address for https',
       ssh: 'SSH address',
       baseDomain: 'Base domain',
       trustedProxies: 'Trusted proxies',

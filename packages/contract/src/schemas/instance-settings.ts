@@ -5,6 +5,7 @@ export const instanceSettingKeys = [
   'publicUrl',
   'listen',
   'proxyHttp',
+  'proxyHttps',
   'ssh',
   'baseDomain',
   'trustedProxies',
