@@ -12,6 +12,7 @@ export interface FileAccess {
 
 export const foldersWithoutFileAccess: readonly string[] = [
   'apps/server/src',
+  'packages/acme/src',
   'packages/archive/src',
   'packages/targets/src',
   'packages/engines/src',
