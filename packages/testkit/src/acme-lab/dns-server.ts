@@ -33,6 +33,10 @@ export async function serveDns(folder: string, { zones }: ServeDnsOptions): Prom
   const port = await freePort()
   const secret = randomBytes(32).toString('base64')
   for (const zone of zones) await writeFile(join(folder, `${zone.name}.zone`), zoneFile(zone))
+  await writeFile(
+    join(folder, 'root.zone'),
+    '$TTL 1\n. IN SOA a. b. 1 3600 600 86400 1\n. IN NS a.\na. IN A 127.0.0.1\n',
+  )
   await writeFile(join(folder, 'named.conf'), configuration(folder, port, secret, zones))
   const named = spawnTracked(['/usr/sbin/named', '-g', '-n', '1', '-c', join(folder, 'named.conf')])
   const address = `127.0.0.1:${port}`
@@ -73,8 +77,10 @@ function configuration(folder: string, port: number, secret: string, zones: read
   return [
     `key "${keyName}" { algorithm hmac-sha256; secret "${secret}"; };`,
     `options { directory "${folder}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; pid-file none;`,
-    'session-keyfile none; recursion no; dnssec-validation no; notify no; empty-zones-enable no; };',
+    'session-keyfile none; recursion yes; dnssec-validation no; notify no; empty-zones-enable no; };',
     'controls { };',
+    // It follows CNAMEs from zone to zone, and never asks anybody: the root is its own.
+    `zone "." { type primary; file "${folder}/root.zone"; };`,
     ...zones.map(of),
     '',
   ].join('\n')
