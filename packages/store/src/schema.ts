@@ -20,6 +20,7 @@ import type {
   DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
+import type { CertificatesTable } from './schema-certificates.ts'
 import type { BranchesTable, DeploysTable, GitDeliveriesTable, GitRefusalsTable } from './schema-deploys.ts'
 import type {
   NotificationChannelsTable,
@@ -43,6 +44,7 @@ export interface Schema {
   sessions: SessionsTable
   devices: DevicesTable
   ssh_keys: SshKeysTable
+  certificates: CertificatesTable
   session_tickets: SessionTicketsTable
   page_passes: PagePassesTable
   tokens: TokensTable

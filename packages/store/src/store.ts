@@ -8,6 +8,7 @@ import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
 import type { BranchReader, BranchWriter } from './model/branches.ts'
+import type { CertificateReader, CertificateWriter } from './model/certificates.ts'
 import type { CheckpointReader, CheckpointWriter } from './model/checkpoints.ts'
 import type { CronReader, CronWriter } from './model/cron.ts'
 import type { DeployReader, DeployWriter } from './model/deploys.ts'
@@ -55,6 +56,7 @@ export interface Store {
   readonly sessions: SessionReader
   readonly devices: DeviceReader
   readonly sshKeys: SshKeyReader
+  readonly certificates: CertificateReader
   readonly tickets: TicketReader
   readonly pagePasses: PagePassReader
   readonly instance: InstanceReader
@@ -175,6 +177,7 @@ export interface Transaction {
   readonly instance: InstanceWriter
   readonly devices: DeviceWriter
   readonly sshKeys: SshKeyWriter
+  readonly certificates: CertificateWriter
   readonly tokens: TokenWriter
   readonly audit: AuditWriter
   readonly events: EventWriter

@@ -5,6 +5,7 @@ import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
 import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import { branchReader, branchWriter } from './branches.ts'
+import { certificateReader, certificateWriter } from './certificates.ts'
 import { checkpointReader, checkpointWriter } from './checkpoints.ts'
 import type { Reading, Writing } from './context.ts'
 import { cronReader, cronWriter } from './cron.ts'
@@ -56,6 +57,7 @@ export function readersOf(
     sessions: sessionReader(reading),
     devices: deviceReader(reading),
     sshKeys: sshKeyReader(reading),
+    certificates: certificateReader(reading),
     tickets: ticketReader(reading),
     pagePasses: pagePassReader(reading),
     instance: instanceReader(reading),
@@ -118,6 +120,7 @@ export function writersOf(writing: Writing): Transaction {
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
     checkpoints: checkpointWriter(writing),
+    certificates: certificateWriter(writing),
     addons: addonWriter(writing),
     savedQueries: savedQueryWriter(writing),
     archives: archiveWriter(writing),
