@@ -8,6 +8,7 @@ import type {
   TokensTable,
   UsersTable,
 } from './schema-access.ts'
+import type { AcmeAttemptsTable } from './schema-acme.ts'
 import type {
   ArchivesTable,
   BackupChecksTable,
@@ -45,6 +46,7 @@ export interface Schema {
   devices: DevicesTable
   ssh_keys: SshKeysTable
   certificates: CertificatesTable
+  acme_attempts: AcmeAttemptsTable
   session_tickets: SessionTicketsTable
   page_passes: PagePassesTable
   tokens: TokensTable

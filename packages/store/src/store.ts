@@ -1,6 +1,7 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { Desired, ProjectSpec } from '@stackquay/domain'
 import type { StoreCopy } from './copy-store.ts'
+import type { AcmeReader, AcmeWriter } from './model/acme.ts'
 import type { AddonReader, AddonWriter } from './model/addons.ts'
 import type { ArchiveReader, ArchiveWriter } from './model/archives.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
@@ -57,6 +58,7 @@ export interface Store {
   readonly devices: DeviceReader
   readonly sshKeys: SshKeyReader
   readonly certificates: CertificateReader
+  readonly acme: AcmeReader
   readonly tickets: TicketReader
   readonly pagePasses: PagePassReader
   readonly instance: InstanceReader
@@ -178,6 +180,7 @@ export interface Transaction {
   readonly devices: DeviceWriter
   readonly sshKeys: SshKeyWriter
   readonly certificates: CertificateWriter
+  readonly acme: AcmeWriter
   readonly tokens: TokenWriter
   readonly audit: AuditWriter
   readonly events: EventWriter

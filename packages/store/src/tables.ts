@@ -1,3 +1,4 @@
+import { acmeReader, acmeWriter } from './acme.ts'
 import { addonReader, addonWriter } from './addons.ts'
 import { archiveReader, archiveWriter } from './archives.ts'
 import { auditReader, auditWriter } from './audit.ts'
@@ -58,6 +59,7 @@ export function readersOf(
     devices: deviceReader(reading),
     sshKeys: sshKeyReader(reading),
     certificates: certificateReader(reading),
+    acme: acmeReader(reading),
     tickets: ticketReader(reading),
     pagePasses: pagePassReader(reading),
     instance: instanceReader(reading),
@@ -121,6 +123,7 @@ export function writersOf(writing: Writing): Transaction {
     snapshots: snapshotWriter(writing),
     checkpoints: checkpointWriter(writing),
     certificates: certificateWriter(writing),
+    acme: acmeWriter(writing),
     addons: addonWriter(writing),
     savedQueries: savedQueryWriter(writing),
     archives: archiveWriter(writing),

@@ -33,6 +33,7 @@ import * as pagePasses from './0031-page-passes.ts'
 import * as pendingPullRequests from './0032-pending-pull-requests.ts'
 import * as notifications from './0033-notifications.ts'
 import * as certificates from './0034-certificates.ts'
+import * as acme from './0035-acme.ts'
 
 /** In order; the position, counted from one, is the schema's version. Only ever added to: what was released stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -70,6 +71,7 @@ export const migrations: readonly Migration[] = [
   pendingPullRequests,
   notifications,
   certificates,
+  acme,
 ]
 
 /** The schema that this program brings a database to; it opens no later one. */
