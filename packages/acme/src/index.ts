@@ -19,6 +19,7 @@ export {
   nextAttempt,
   noAttempts,
 } from './rules/attempts.ts'
+export { directoryOf, knownAuthorities } from './rules/authorities.ts'
 export {
   type ChallengeType,
   challengeRefusal,
@@ -30,3 +31,11 @@ export {
   type Refused,
 } from './rules/names.ts'
 export { type Lifetime, nextWindowQuestion, type RenewalWindow, renewalTime } from './rules/renewal.ts'
+export {
+  dueAt,
+  mostFailuresPerHour,
+  nextDue,
+  type Scheduled,
+  type Wanted,
+  wantedCertificates,
+} from './rules/schedule.ts'

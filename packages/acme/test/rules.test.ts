@@ -10,11 +10,15 @@ import {
   begun,
   challengeRefusal,
   isPublicName,
+  mostFailuresPerHour,
   nextAttempt,
+  nextDue,
   nextWindowQuestion,
   noAttempts,
   normalNames,
   renewalTime,
+  type Scheduled,
+  wantedCertificates,
 } from '../src/index.ts'
 import { retryAfter } from '../src/protocol/retry-after.ts'
 
@@ -161,4 +165,68 @@ test('names are ordered once, in small letters, and none that a wildcard beside 
     normalNames(['Shop.Example.org', '*.example.org', 'example.org.', 'shop.example.org', 'a.b.example.org']),
     ['*.example.org', 'a.b.example.org', 'example.org'],
   )
+})
+
+test('each public host gets a certificate of its own; with the wildcard those of the base domain share one', () => {
+  const hosts = ['shop.example.org', 'a--shop.example.org', 'www.other.net', 'shop.localhost']
+  const subjects = (change: object) =>
+    wantedCertificates({ names: null, wildcard: false, baseDomain: 'example.org', hosts, ...change }).map(
+      ({ subject }) => subject,
+    )
+  assert.deepEqual(subjects({}), ['a--shop.example.org', 'shop.example.org', 'www.other.net'])
+  assert.deepEqual(subjects({ wildcard: true }), ['*.example.org', 'www.other.net'])
+  assert.deepEqual(subjects({ names: ['Shop.localhost', 'shop.localhost'] }), ['shop.localhost'])
+  const [wide] = wantedCertificates({ names: [], wildcard: true, baseDomain: 'example.org', hosts })
+  assert.deepEqual(wide?.names, ['*.example.org', 'example.org', '*.share.example.org'])
+})
+
+function scheduled(subject: string, change: Partial<Scheduled> = {}): Scheduled {
+  return { subject, names: [subject], attempts: noAttempts, certificate: null, ...change }
+}
+
+test('what ends first is renewed first, then what has no certificate; what failed most comes last', () => {
+  const held = (days: number) => ({
+    names: ['x'],
+    notAfter: at(days * day).toISOString(),
+    nextRenewal: at(-day).toISOString(),
+  })
+  const failedOnce = afterFailure(noAttempts, failure('challenge_failed'), at(-2 * day), 0)
+  let all = [
+    scheduled('failed', { attempts: failedOnce }),
+    scheduled('new'),
+    scheduled('late', { names: ['x'], certificate: held(20) }),
+    scheduled('soon', { names: ['x'], certificate: held(3) }),
+  ]
+  const order: string[] = []
+  for (let next = nextDue(all, at(0)).one; next !== null; next = nextDue(all, at(0)).one) {
+    order.push(next.subject)
+    all = all.filter((one) => one !== next)
+  }
+  assert.deepEqual(order, ['soon', 'late', 'new', 'failed'])
+})
+
+test('a certificate whose names are others now is due at once, one that is fine at its time', () => {
+  const certificate = { names: ['x'], notAfter: at(90 * day).toISOString(), nextRenewal: at(60 * day).toISOString() }
+  assert.equal(nextDue([scheduled('x', { certificate })], at(0)).one, null)
+  assert.deepEqual(nextDue([scheduled('x', { certificate })], at(0)).lookAt, at(60 * day))
+  assert.equal(nextDue([scheduled('x', { certificate, names: ['x', 'y'] })], at(0)).one?.subject, 'x')
+})
+
+test('thousands of names that fail use up no more than so many proofs an hour, and keep no renewal waiting', () => {
+  const names = new Map(Array.from({ length: 200 }, (_, index) => [`n${index}`, scheduled(`n${index}`)]))
+  const certificate = { names: ['kept'], notAfter: at(day).toISOString(), nextRenewal: at(30 * minute).toISOString() }
+  let proofs = 0
+  let renewed: number | null = null
+  for (let now = 0; now < hour; now += 10_000) {
+    const kept = renewed === null ? [scheduled('kept', { certificate })] : []
+    const { one } = nextDue([...names.values(), ...kept], at(now))
+    if (one === null) continue
+    if (one.subject === 'kept') renewed = now
+    else {
+      proofs += 1
+      names.set(one.subject, { ...one, attempts: afterFailure(one.attempts, failure('challenge_failed'), at(now), 0) })
+    }
+  }
+  assert.equal(proofs, mostFailuresPerHour)
+  assert.equal(renewed, 30 * minute)
 })

@@ -48,7 +48,12 @@ const mostClockErrorMs = 60 * 60 * 1000
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { directoryUrl, now, signal } = options
   const host = hostOf(directoryUrl)
-  const call = (request: Parameters<typeof httpsRequest>[0]) => httpsRequest(request, options, signal)
+  const scheme = new URL(directoryUrl).protocol
+  const call = (request: Parameters<typeof httpsRequest>[0]) => {
+    // What a server answers leads to no server of this machine that speaks without TLS.
+    if (URL.parse(request.url)?.protocol === scheme) return httpsRequest(request, options, signal)
+    throw new AcmeError('server_error', `${host} answers an address that is not ${scheme}//.`)
+  }
   const found = await call({ method: 'GET', url: directoryUrl })
   requireClock(found, host, now())
   if (found.status !== 200) throw refusalOf(found, host, now())
