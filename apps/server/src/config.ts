@@ -30,6 +30,29 @@ export const settings = {
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8780 })
     .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
+  STACKQUAY_PROXY_HTTPS: z
+    .union([z.literal('off').transform(() => null), Address])
+    .default({ host: '127.0.0.1', port: 8743 })
+    .describe('Address under which projects with a certificate answer with https, or `off`. Default: `127.0.0.1:8743`.'),
+  STACKQUAY_TLS_LOCAL: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe(
+      'Whether a certificate authority of this instance makes [certificates](https.md) for names of this machine. Default: `off`.',
+    ),
+  STACKQUAY_TLS_REDIRECT: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe('Whether requests over http are sent on to https where there is a certificate. Default: `on`.'),
+  STACKQUAY_TLS_HSTS_SECONDS: z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number of seconds')
+    .transform(Number)
+    .refine((seconds) => seconds <= 63_072_000, 'must be at most 63072000')
+    .default(0)
+    .describe(
+      'How long browsers are told to use https alone, in seconds; never for the authority of this instance. `0`: they are not told. Default: `0`.',
+    ),
   STACKQUAY_SSH: z
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8722 })
@@ -233,6 +256,9 @@ export interface Config {
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
+  /** Where projects answer over TLS; null: nowhere. */
+  readonly proxyHttps: { readonly host: string; readonly port: number } | null
+  readonly tls: { readonly local: boolean; readonly redirect: boolean; readonly hstsSeconds: number }
   readonly ssh: { readonly host: string; readonly port: number } | null
   /** What new projects run on; `auto` is decided at the first start. */
   readonly engine: 'auto' | EngineName
@@ -311,6 +337,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
+    proxyHttps: values.STACKQUAY_PROXY_HTTPS,
+    tls: {
+      local: values.STACKQUAY_TLS_LOCAL === 'on',
+      redirect: values.STACKQUAY_TLS_REDIRECT === 'on',
+      hstsSeconds: values.STACKQUAY_TLS_HSTS_SECONDS,
+    },
     ssh: values.STACKQUAY_SSH,
     engine: values.STACKQUAY_ENGINE,
     dockerHost: values.DOCKER_HOST ?? null,

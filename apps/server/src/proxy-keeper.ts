@@ -3,6 +3,7 @@ import {
   ensureProxy,
   type ProxyControl,
   ProxyError,
+  type ProxyStatus,
   type TotalsAnswer,
   type UsesAnswer,
 } from '@stackquay/proxy/control'
@@ -21,6 +22,8 @@ export interface ProxyKeeper {
   /** Why the last try to start it failed; null when it did not. */
   fault(): string | null
   put(publication: Publication): Promise<void>
+  /** Called with each proxy that is found or started, and every few seconds with the one that runs. */
+  attend(attendant: Attendant): void
   /** What the proxy has under way at an address; undefined when it does not say. */
   flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
   /** How projects were used through the proxy since it began; undefined when it does not say. */
@@ -29,6 +32,8 @@ export interface ProxyKeeper {
   totals(): Promise<TotalsAnswer['projects'] | undefined>
   close(): void
 }
+
+export type Attendant = (proxy: ProxyControl, status?: ProxyStatus) => Promise<void>
 
 /** Null where the settings want no proxy. */
 export function openProxyKeeper({
@@ -58,6 +63,9 @@ export function createProxyKeeper(options: {
   let control: ProxyControl | null = null
   let fault: string | null = null
   const teller = createTeller()
+  let attendant: Attendant | null = null
+  const attended = async (proxy: ProxyControl, status?: ProxyStatus) =>
+    attendant?.(proxy, status).catch((error: unknown) => options.onError(error, 'giving the proxy its certificates'))
   let starting: Promise<ProxyControl> | null = null
 
   const findOrStart = async () => {
@@ -77,6 +85,7 @@ export function createProxyKeeper(options: {
         // One that was started just now serves the routes that its predecessor kept on disk; ours are newer.
         teller.forget()
         await teller.tell(found)
+        await attended(found)
         return found
       })
       .catch((error: unknown) => {
@@ -93,7 +102,10 @@ export function createProxyKeeper(options: {
     const status = await control?.status().catch(() => undefined)
     if (control === null || status === undefined) await ensure()
     // A busy machine kept it from being told: nothing else may change for long, and old addresses would answer for ever.
-    else await teller.tell(control)
+    else {
+      await teller.tell(control)
+      await attended(control, status)
+    }
   }
   ensure().catch((error: unknown) => options.onError(error, 'starting the proxy'))
   const timer = setInterval(
@@ -113,6 +125,10 @@ export function createProxyKeeper(options: {
       } catch {
         await ensure()
       }
+    },
+    attend: (next) => {
+      attendant = next
+      if (control !== null) void attended(control)
     },
     flights: async (host, port) => control?.flights(host, port).catch(() => undefined),
     uses: async () => (await control?.uses().catch(() => undefined))?.projects,

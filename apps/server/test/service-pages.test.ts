@@ -34,7 +34,7 @@ function world(app: TestApp, project: string) {
   const told: string[][] = []
   const row = { id: project, slug: 'shop', spec: { services: { mailpit: { enabled: true } } } }
   const known = { row, resolved: { pages: [{ workload: 'mailpit', port: 'web' }] } }
-  const hosts = projectHosts({ baseDomain: 'localhost', proxy: { host: '127.0.0.1', port: 8701 } as never })
+  const hosts = projectHosts({ baseDomain: 'localhost', proxy: { host: '127.0.0.1', port: 8701 }, proxyHttps: null })
   const deps = {
     ...{ store, passes, resolver: hosts, now: () => new Date() },
     config: { sessions: { idleMs: sessionIdleMs, ageMs: sessionAgeMs } },

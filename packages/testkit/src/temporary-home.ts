@@ -25,6 +25,7 @@ export async function temporaryHome(): Promise<TemporaryHome> {
       STACKQUAY_HOME: path,
       STACKQUAY_LISTEN: '127.0.0.1:0',
       STACKQUAY_PROXY_HTTP: '127.0.0.1:0',
+      STACKQUAY_PROXY_HTTPS: 'off',
       STACKQUAY_SSH: 'off',
       STACKQUAY_LOG_LEVEL: 'warn',
     },

@@ -6,7 +6,7 @@ import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
 import type { Known, Model } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import { formerHosts } from '../projects/routes.ts'
+import { formerHosts } from '../projects/hosts-of-project.ts'
 
 export interface DomainDeps {
   readonly store: Store

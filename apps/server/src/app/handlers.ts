@@ -13,6 +13,8 @@ import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { branchHandlers } from '../branches/handlers.ts'
+import { certificateHandlers } from '../certificates/handlers.ts'
+import type { CertificateKeeper } from '../certificates/keeper.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { workAndCronHandlers } from '../cron/handlers.ts'
 import { databaseBrowserHandlers } from '../database-browser/handlers.ts'
@@ -86,6 +88,7 @@ export interface HandlersDeps {
   readonly sharing: Sharing
   readonly backups: Backups
   readonly metrics: MetricsKeeper
+  readonly certificates: CertificateKeeper
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
   readonly files: Files
@@ -135,6 +138,10 @@ export function createHandlers(
       ...instanceBackupHandlers(ofInstance),
       ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
       ...instanceHandlers(deps, settings),
+      ...certificateHandlers({
+        ...{ store, known: instance.certificates, keeper: deps.certificates },
+        ...{ config: settings.config, now },
+      }),
     },
     streams: { ...observing.streams, ...commands.streams },
   }
@@ -217,7 +224,7 @@ function observingHandlers(
 ) {
   const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
   const { watchProjectStats, ...stats } = statsHandlers({ store, engine, accounts: instance.isolation.accounts })
-  const history = metricsHandlers({ store, model, backups: backups.known, metrics, home, version, now })
+  const history = metricsHandlers({ store, model, backups: backups.known, metrics, certificates: instance.certificates.serving, home, version, now })
   return { handlers: { ...logs, ...stats, ...history }, streams: { watchProjectLogs, watchProjectStats } }
 }
 
@@ -255,7 +262,18 @@ function commandHandlers(
 
 /** The service itself. */
 function instanceHandlers(
-  { instance, resolving, projects: { keeper }, backups, metrics, resumption, ports, sockets, ssh }: HandlersDeps,
+  {
+    instance,
+    resolving,
+    projects: { keeper },
+    backups,
+    metrics,
+    certificates,
+    resumption,
+    ports,
+    sockets,
+    ssh,
+  }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, engine, isolation } = instance
@@ -273,6 +291,7 @@ function instanceHandlers(
     isolation,
     backups,
     metrics: metrics.history.state,
+    certificates,
     version,
     now,
     startedAt: now().getTime() - process.uptime() * 1000,

@@ -4,6 +4,7 @@ import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { Engines } from '@stackquay/engines'
 import { openStore, type Store } from '@stackquay/store'
 import { engineKind } from '../engine-kinds.ts'
+import { createKnownCertificates, type KnownCertificates } from '../certificates/known.ts'
 import { openEngines } from '../engines.ts'
 import { openHome, openProjectsFolder } from '../home.ts'
 import { backupBeforeMigration } from '../instance-backups/before-migration.ts'
@@ -25,6 +26,8 @@ export interface Instance {
   readonly settings: LiveSettings
   /** Where backups of the instance itself are kept. */
   readonly instanceArchives: InstanceArchives
+  /** For which hosts there are certificates. */
+  readonly certificates: KnownCertificates
   readonly isolation: InstanceIsolation
   /** All engines as one: each project is held by its own. */
   readonly engine: Engines
@@ -64,6 +67,9 @@ export async function openInstance(
   const settings = await openLiveSettings(store, { base, running: config })
   if (config.logLevel !== base.logLevel) log.level = config.logLevel
 
+  const certificates = createKnownCertificates({ store, config, now })
+  await certificates.load()
+
   const testPorts: HeldPorts = new Map()
   const runPorts = () => [...testPorts].map(([port, run]) => ({ run, port }))
   const isolation = await openIsolation({ store, config, runPorts, onError }, say)
@@ -75,6 +81,7 @@ export async function openInstance(
     store,
     keys,
     settings,
+    certificates,
     instanceArchives,
     isolation,
     engine,

@@ -29,9 +29,14 @@ export const settingChecks: Readonly<Partial<Record<InstanceSettingKey, Check>>>
     const sandbox = isolation === 'sandbox' ? offers.sandbox : null
     return why === null ? (sandbox === null ? [] : [`Level "sandbox" does not work here: ${sandbox}`]) : [why]
   },
-  listen: ({ listen, proxy, ssh }, { running }) => addressFaults(listen, running.listen, [proxy, ssh]),
-  proxyHttp: ({ listen, proxy, ssh }, { running }) => addressFaults(proxy, running.proxy, [listen, ssh]),
-  ssh: ({ listen, proxy, ssh }, { running }) => addressFaults(ssh, running.ssh, [listen, proxy]),
+  listen: ({ listen, proxy, proxyHttps, ssh }, { running }) =>
+    addressFaults(listen, running.listen, [proxy, proxyHttps, ssh]),
+  proxyHttp: ({ listen, proxy, proxyHttps, ssh }, { running }) =>
+    addressFaults(proxy, running.proxy, [listen, proxyHttps, ssh]),
+  proxyHttps: ({ listen, proxy, proxyHttps, ssh }, { running }) =>
+    addressFaults(proxyHttps, running.proxyHttps, [listen, proxy, ssh]),
+  ssh: ({ listen, proxy, proxyHttps, ssh }, { running }) =>
+    addressFaults(ssh, running.ssh, [listen, proxy, proxyHttps]),
 }
 
 async function baseDomainFaults({ baseDomain }: Config, { store }: ChecksDeps): Promise<readonly string[]> {

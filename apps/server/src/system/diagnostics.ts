@@ -15,6 +15,8 @@ import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { sharesPorts } from '../ports/shares-ports.ts'
 import type { LiveSettings } from '../settings/instance-settings.ts'
 import { nameOfUser } from '../users/name-of-user.ts'
+import type { CertificateKeeper } from '../certificates/keeper.ts'
+import { certificatesCheck } from './certificates-check.ts'
 import { diskCheck } from './disk-check.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
@@ -44,6 +46,7 @@ export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly isolation: InstanceIsolation
   readonly backups: Pick<Backups, 'known' | 'copies' | 'own'>
   readonly metrics: () => HistoryState
+  readonly certificates: Pick<CertificateKeeper, 'troubles' | 'fault' | 'unreadable'>
   readonly version: string
   readonly now: () => Date
 }
@@ -59,6 +62,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
     ['proxy', proxyCheck(deps)],
+    ['certificates', async () => certificatesCheck(deps.certificates)],
     ['ssh', async () => sshCheck(deps)],
     ['held-ports', heldPortsCheck(deps)],
     ['disk', () => diskCheck(deps.config.home)],

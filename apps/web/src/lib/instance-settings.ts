@@ -5,7 +5,8 @@ export type SettingEdits = Readonly<Partial<Record<InstanceSettingKey, string | 
 
 /** The groups of the form, and what is in them. A test sees to it that every setting is in one. */
 export const settingGroups = {
-  addresses: ['publicUrl', 'listen', 'baseDomain', 'proxyHttp', 'ssh', 'trustedProxies'],
+  addresses: ['publicUrl', 'listen', 'baseDomain', 'proxyHttp', 'proxyHttps', 'ssh', 'trustedProxies'],
+  tls: ['tlsLocal', 'tlsRedirect', 'tlsHstsSeconds'],
   network: ['portRange', 'publishAddress', 'shareSsh'],
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
   kept: ['trashDays', 'logMaxMb', 'logMaxDays', 'logLevel'],

@@ -29,6 +29,7 @@ import * as snapshots from './snapshots.ts'
 import * as ssh from './ssh.ts'
 import * as system from './system.ts'
 import * as terminals from './terminals.ts'
+import * as tls from './tls.ts'
 import * as trash from './trash.ts'
 import * as webhooks from './webhooks.ts'
 import * as workers from './workers.ts'
@@ -37,6 +38,7 @@ import * as workers from './workers.ts'
 export const operations = {
   ...system,
   ...instanceSettings,
+  ...tls,
   ...access,
   ...projects,
   ...images,

@@ -17,6 +17,7 @@ export const notificationEvents = [
   'disk',
   'new-device',
   'audit-broken',
+  'certificate',
 ] as const
 export type NotificationEvent = (typeof notificationEvents)[number]
 

@@ -223,6 +223,7 @@ export const eventTypes = [
   'webhook.changed',
   'notification.changed',
   'device.added',
+  'certificate.changed',
   'backup.created',
   'backup.deleted',
   'backup.verified',
