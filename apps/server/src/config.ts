@@ -33,7 +33,9 @@ export const settings = {
   STACKQUAY_PROXY_HTTPS: z
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8743 })
-    .describe('Address under which projects with a certificate answer with https, or `off`. Default: `127.0.0.1:8743`.'),
+    .describe(
+      'Address under which projects with a certificate answer with https, or `off`. Default: `127.0.0.1:8743`.',
+    ),
   STACKQUAY_TLS_LOCAL: z
     .enum(['on', 'off'])
     .default('off')

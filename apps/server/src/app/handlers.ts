@@ -13,8 +13,8 @@ import { targetHandlers } from '../backup-targets/target-handlers.ts'
 import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { branchHandlers } from '../branches/handlers.ts'
+import { acmeHandlers } from '../certificates/acme/handlers.ts'
 import { certificateHandlers } from '../certificates/handlers.ts'
-import type { CertificateKeeper } from '../certificates/keeper.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { workAndCronHandlers } from '../cron/handlers.ts'
 import { databaseBrowserHandlers } from '../database-browser/handlers.ts'
@@ -67,6 +67,7 @@ import type { Dispatcher } from '../webhooks/dispatcher.ts'
 import { webhookHandlers } from '../webhooks/handlers.ts'
 import type { Access } from './access.ts'
 import { afterwards } from './afterwards.ts'
+import type { Certificates } from './certificates.ts'
 import type { Commands } from './commands.ts'
 import type { AppContext } from './context.ts'
 import type { Files } from './files.ts'
@@ -88,7 +89,7 @@ export interface HandlersDeps {
   readonly sharing: Sharing
   readonly backups: Backups
   readonly metrics: MetricsKeeper
-  readonly certificates: CertificateKeeper
+  readonly certificates: Certificates
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
   readonly files: Files
@@ -142,6 +143,7 @@ export function createHandlers(
         ...{ store, known: instance.certificates, keeper: deps.certificates },
         ...{ config: settings.config, now },
       }),
+      ...acmeHandlers({ store, acme: deps.certificates.acme, config: settings.config, now }),
     },
     streams: { ...observing.streams, ...commands.streams },
   }
@@ -224,7 +226,16 @@ function observingHandlers(
 ) {
   const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
   const { watchProjectStats, ...stats } = statsHandlers({ store, engine, accounts: instance.isolation.accounts })
-  const history = metricsHandlers({ store, model, backups: backups.known, metrics, certificates: instance.certificates.serving, home, version, now })
+  const history = metricsHandlers({
+    store,
+    model,
+    backups: backups.known,
+    metrics,
+    certificates: instance.certificates.serving,
+    home,
+    version,
+    now,
+  })
   return { handlers: { ...logs, ...stats, ...history }, streams: { watchProjectLogs, watchProjectStats } }
 }
 

@@ -6,7 +6,7 @@ import type { KnownCertificates } from './known.ts'
 import { type LocalDeps, renewLocal } from './local-certificates.ts'
 import { type NeededDeps, neededHosts } from './needed-hosts.ts'
 import { createPageCertificate, type PageCertificate } from './page-certificate.ts'
-import { type CertificateTeller, createCertificateTeller } from './to-proxy.ts'
+import { type CertificateTeller, type Challenges, createCertificateTeller } from './to-proxy.ts'
 
 /** Sees to it that hosts have certificates, that the proxy has them, and that addresses say https where they do. */
 export interface CertificateKeeper {
@@ -18,8 +18,8 @@ export interface CertificateKeeper {
   fault(): string | null
   /** Certificates whose keys cannot be read. */
   readonly unreadable: CertificateTeller['unreadable']
-  /** For who proves that names are ours. */
-  readonly challenge: CertificateTeller['challenge']
+  /** For who proves that names are ours. Ends when the proxy answers with them; fails when it does not. */
+  challenge(challenges: Challenges): Promise<void>
   readonly page: PageCertificate
   /** After certificates, names or settings changed. Ends when everything stands on them, or could not. */
   renew(): Promise<void>
@@ -109,9 +109,9 @@ export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateK
     troubles: () => certificateTroubles(known.serving(), hosts(), now()),
     fault: () => fault,
     unreadable: teller.unreadable,
-    challenge: (challenges) => {
+    challenge: async (challenges) => {
       teller.challenge(challenges)
-      void teller.tell().catch((error: unknown) => onError(error, 'giving the proxy its challenges'))
+      await teller.tell()
     },
     page,
     renew,

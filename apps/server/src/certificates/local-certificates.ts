@@ -67,7 +67,11 @@ async function authorityFor({ store, known, config, now }: LocalDeps): Promise<C
     } as const
     const { id } = await tx.certificates.put(row, made.key)
     await tx.audit.append(
-      byTheService({ action: 'certificate.authority', target: id, changes: { after: { domains, until: row.notAfter } } }),
+      byTheService({
+        action: 'certificate.authority',
+        target: id,
+        changes: { after: { domains, until: row.notAfter } },
+      }),
     )
     await tx.events.append(certificateEvent())
   })

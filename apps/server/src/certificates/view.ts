@@ -23,7 +23,13 @@ export async function tlsView(deps: ViewDeps): Promise<Tls> {
   const needed = keeper.needed()
   const authority = known.authority()
   const servers = serversOf(config)
-  const certificates = known.serving().map((row) => certificateView(row, needed.map(({ host }) => host), deps))
+  const certificates = known.serving().map((row) =>
+    certificateView(
+      row,
+      needed.map(({ host }) => host),
+      deps,
+    ),
+  )
   const hosts = needed.map(({ host, project }) => ({
     host,
     project: project === null ? null : (slugs.get(project) ?? null),

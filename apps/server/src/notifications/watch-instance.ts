@@ -51,7 +51,12 @@ export async function auditNews({ store, now }: Pick<WatchDeps, 'store' | 'now'>
   return seen('audit', 'audit-broken', found, 'The audit log holds again', now)
 }
 
-const certificateWords = { expired: 'has ended', expiring: 'ends soon', failing: 'is not renewed' } as const
+const certificateWords = {
+  expired: 'has ended',
+  expiring: 'ends soon',
+  failing: 'is not renewed',
+  missing: 'could not be obtained',
+} as const
 
 /** Each certificate is a thing of its own, and well again when it, or another one for its hosts, is fine. */
 export function certificateNews({ certificates, now }: Pick<WatchDeps, 'certificates' | 'now'>): News[] {
@@ -59,7 +64,8 @@ export function certificateNews({ certificates, now }: Pick<WatchDeps, 'certific
   const prefix = `${ofInstance}/certificate/`
   const incidents = certificates.troubles().map(({ id, kind, hosts, notAfter, reason }): Incident => {
     const title = `The certificate of ${hosts[0]} ${certificateWords[kind]}`
-    const detail = [`It is valid until ${notAfter.slice(0, 10)}.`, ...(reason === null ? [] : [reason])].join(' ')
+    const until = notAfter === null ? [] : [`It is valid until ${notAfter.slice(0, 10)}.`]
+    const detail = [...until, ...(reason === null ? [] : [reason])].join(' ')
     const fixed = { event: 'certificate', project: null, lasts: true, at } as const
     return { ...fixed, key: `${prefix}${id}`, mark: kind, title: visibleText(title), detail: visibleText(detail) }
   })

@@ -19,7 +19,12 @@ export function certificatesCheck({
     return { ...about, status: 'warning', detail: why, hint }
   }
   if (found.length > 0) {
-    const words = { expired: 'has ended', expiring: 'ends soon', failing: 'is not renewed' }
+    const words = {
+      expired: 'has ended',
+      expiring: 'ends soon',
+      failing: 'is not renewed',
+      missing: 'could not be obtained',
+    }
     const texts = found.slice(0, 5).map(({ hosts, kind }) => `that of ${hosts[0]} ${words[kind]}`)
     const more = found.length > 5 ? ` and ${found.length - 5} more` : ''
     const status = found.some(({ kind }) => kind === 'expired') ? 'error' : 'warning'

@@ -32,7 +32,6 @@ const mostIssued = 4
 const needsPerson: ReadonlySet<AcmeFailureCode> = new Set([
   'terms_not_agreed',
   'external_account_required',
-  'account_refused',
   'challenge_unavailable',
 ])
 const countsAsProof: ReadonlySet<AcmeFailureCode> = new Set(['challenge_failed', 'name_refused', 'interrupted'])

@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as acme from './acme.ts'
 import * as addons from './addons.ts'
 import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
@@ -39,6 +40,7 @@ export const operations = {
   ...system,
   ...instanceSettings,
   ...tls,
+  ...acme,
   ...access,
   ...projects,
   ...images,

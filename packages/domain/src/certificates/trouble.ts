@@ -13,10 +13,11 @@ export interface WatchedCertificate extends KnownCertificate {
 
 export interface CertificateTrouble {
   readonly id: string
-  readonly kind: 'expired' | 'expiring' | 'failing'
+  /** `missing`: there is none, and it could not be obtained. */
+  readonly kind: 'expired' | 'expiring' | 'failing' | 'missing'
   readonly source: CertificateSource
   readonly names: readonly string[]
-  readonly notAfter: string
+  readonly notAfter: string | null
   /** Hosts of the instance that have no other certificate that is valid until later. */
   readonly hosts: readonly string[]
   readonly reason: string | null
@@ -30,7 +31,9 @@ export function certificateTroubles(
 ): readonly CertificateTrouble[] {
   return certificates.flatMap((certificate) => {
     const { id, source, names, notAfter, lastFailure } = certificate
-    const hosts = needed.map(({ host }) => host).filter((host) => certificateFor(host, certificates, now) === certificate)
+    const hosts = needed
+      .map(({ host }) => host)
+      .filter((host) => certificateFor(host, certificates, now) === certificate)
     if (hosts.length === 0) return []
     const left = Date.parse(notAfter) - now.getTime()
     const soon = (source === 'own' ? ownWarningDays : renewedWarningDays) * day
