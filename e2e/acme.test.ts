@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { freePort, temporaryHome, waitFor } from '@stackquay/testkit'
+import { type AcmeServer, type DnsServer, serveDns, servePebble } from '@stackquay/testkit/acme-lab'
+import { type ShownProject, showProject } from './support/shown-project.ts'
+
+describe('certificates of an ACME authority', () => {
+  const stack = new AsyncDisposableStack()
+  let shown: ShownProject
+  let dns: DnsServer
+  let pebble: AcmeServer
+  let folder: string
+  let settings: Record<string, unknown>
+
+  before(async () => {
+    folder = stack.use(await temporaryHome()).path
+    shown = await showProject({ STACKQUAY_PROXY_HTTPS: `127.0.0.1:${await freePort()}` })
+    stack.defer(() => shown.close())
+    dns = stack.use(
+      await serveDns(join(folder, 'dns'), {
+        zones: [{ name: 'example.org', isDynamic: true, records: ['shop IN A 127.0.0.1', 'late IN A 127.0.0.1'] }],
+      }),
+    )
+    pebble = stack.use(
+      await servePebble(join(folder, 'pebble'), {
+        dnsServer: dns.address,
+        httpPort: shown.service.proxyPort,
+        tlsPort: await freePort(),
+      }),
+    )
+    settings = {
+      directory: pebble.directoryUrl,
+      roots: pebble.roots,
+      email: 'admin@example.org',
+      termsAgreed: true,
+      challenge: 'http-01',
+      forwardedPorts: [80],
+      resolvers: [dns.address],
+    }
+  })
+  after(() => stack.disposeAsync())
+
+  // biome-ignore lint/suspicious/noExplicitAny: an answer of the API.
+  const order = async (name: string): Promise<any> => {
+    const { body } = await shown.api('GET', '/settings/tls/acme')
+    return body.orders.find((one: { name: string }) => one.name === name)
+  }
+  const certificate = async (host: string) => {
+    const { body } = await shown.api('GET', '/settings/tls')
+    return body.certificates.find(({ names }: { names: string[] }) => names.includes(host))
+  }
+
+  it('what cannot work is refused before anything is kept', async () => {
+    const { forwardedPorts: _, ...elsewhere } = settings
+    const refused = await shown.api('PUT', '/settings/tls/acme', elsewhere)
+    assert.equal(refused.status, 422)
+    assert.equal(refused.body.errors[0].code, 'port_80_elsewhere')
+    const untrusted = await shown.api('PUT', '/settings/tls/acme', { ...settings, roots: null })
+    assert.equal(untrusted.status, 422)
+    assert.equal(untrusted.body.errors[0].code, 'server_untrusted')
+    assert.equal((await shown.api('GET', '/settings/tls/acme')).body.settings, null)
+  })
+
+  it('a name that was added gets a certificate, proved over HTTP through our proxy, and its address says https', async () => {
+    const put = await shown.api('PUT', '/settings/tls/acme', settings)
+    assert.equal(put.status, 200, JSON.stringify(put.body))
+    assert.equal((await shown.api('POST', '/projects/shop/domains', { host: 'shop.example.org' })).status, 201)
+    await waitFor('the certificate', async () => (await order('shop.example.org'))?.state === 'valid', {
+      timeoutMs: 30_000,
+      everyMs: 200,
+    }).catch(async (error) =>
+      assert.fail(`${error} ${JSON.stringify(await order('shop.example.org'))} ${shown.service.output()}`),
+    )
+    const held = await certificate('shop.example.org')
+    assert.equal(held.source, 'acme')
+    assert.ok(held.issuer.includes('Pebble'))
+    assert.ok(Date.parse(held.nextRenewal) > Date.now())
+    const { body } = await shown.api('GET', '/projects/shop/domains')
+    const domain = body.items.find(({ host }: { host: string }) => host === 'shop.example.org')
+    assert.match(domain.url, /^https:\/\/shop\.example\.org/)
+    assert.equal((await shown.get('shop.example.org', '/.well-known/acme-challenge/none')).status === 200, false)
+  })
+
+  it('a name that fails says why, in the words of the authority, waits, and keeps no other from its own', async () => {
+    await shown.api('POST', '/projects/shop/domains', { host: 'nowhere.example.org' })
+    await waitFor('the failure', async () => (await order('nowhere.example.org'))?.state === 'failing', {
+      timeoutMs: 30_000,
+      everyMs: 200,
+    })
+    const failed = await order('nowhere.example.org')
+    assert.equal(failed.failure.code, 'dns_not_found')
+    assert.match(failed.failure.detail, /nowhere\.example\.org has no address/)
+    assert.ok(Date.parse(failed.nextAttempt) > Date.now() + 60_000)
+    assert.equal((await order('shop.example.org')).state, 'valid')
+  })
+
+  it('an authority that is down leaves the certificate as it is; after a kill nothing is asked sooner', async () => {
+    const before = await certificate('shop.example.org')
+    await pebble.end()
+    await shown.api('POST', '/projects/shop/domains', { host: 'late.example.org' })
+    await waitFor('the failure', async () => (await order('late.example.org'))?.state === 'failing', {
+      timeoutMs: 30_000,
+      everyMs: 200,
+    })
+    const failed = await order('late.example.org')
+    assert.equal(failed.failure.code, 'server_unreachable')
+    await shown.service.kill()
+    await shown.service.start()
+    const later = await waitFor('the orders', () => order('late.example.org'))
+    assert.deepEqual([later.failure, later.nextAttempt], [failed.failure, failed.nextAttempt])
+    assert.equal((await certificate('shop.example.org')).fingerprint, before.fingerprint)
+  })
+
+  it('switched off, account and credentials are gone, and certificates stay', async () => {
+    assert.equal((await shown.api('DELETE', '/settings/tls/acme')).status, 204)
+    const { body } = await shown.api('GET', '/settings/tls/acme')
+    assert.deepEqual([body.settings, body.orders], [null, []])
+    assert.ok(await certificate('shop.example.org'))
+    const { body: audit } = await shown.api('GET', '/audit?limit=100')
+    const actions = audit.items.map(({ action }: { action: string }) => action)
+    for (const action of ['acme.put', 'acme.delete', 'certificate.obtain']) assert.ok(actions.includes(action), action)
+    assert.equal(new X509Certificate(pebble.roots).subject.includes('pebble'), true)
+  })
+})
