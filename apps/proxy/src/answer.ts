@@ -32,6 +32,7 @@ const reasons: Readonly<Record<number, string>> = {
   404: 'Not Found',
   408: 'Request Timeout',
   410: 'Gone',
+  421: 'Misdirected Request',
   429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
   502: 'Bad Gateway',

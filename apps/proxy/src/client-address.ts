@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { type AddressSet, plainAddress } from './address-set.ts'
+import { isEncrypted } from './tls/names.ts'
 
 /** Where a request came from, and how much of its path is believed. */
 export interface ClientAddress {
@@ -18,15 +19,11 @@ export interface ClientAddress {
  */
 export function clientAddress(request: IncomingMessage, trusted: AddressSet | null): ClientAddress {
   const peer = plainAddress(request.socket.remoteAddress ?? '')
-  if (trusted === null || !trusted.has(peer)) return { address: peer, forwardedFor: peer, proto: 'http' }
+  const own = isEncrypted(request.socket) ? 'https' : 'http'
+  if (trusted === null || !trusted.has(peer)) return { address: peer, forwardedFor: peer, proto: own }
   const { headers } = request
-  const proto =
-    String(headers['x-forwarded-proto'] ?? '')
-      .split(',')
-      .at(-1)
-      ?.trim() === 'https'
-      ? 'https'
-      : 'http'
+  const said = headers['x-forwarded-proto']
+  const proto = said === undefined ? own : String(said).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http'
   const entries = String(headers['x-forwarded-for'] ?? '')
     .split(',')
     .map((part) => part.trim())

@@ -14,6 +14,13 @@ export interface ProxyStatus {
   readonly uid: number | null
   /** The listening socket as the kernel names it, `socket:[inode]`; null where it does not say. */
   readonly socket: string | null
+  /** The same three of https; null where it is off. */
+  readonly listenHttps: string | null
+  readonly httpsAddress: ListenAddress | null
+  readonly httpsSocket: string | null
+  /** Of the certificates in use; null: none were given since the proxy began. */
+  readonly certificatesGeneration: number | null
+  readonly certificates: number
   readonly routesGeneration: number
   readonly routes: number
   /** Seconds. */
@@ -60,6 +67,7 @@ export interface ControlProblem {
     | 'unknown_command'
     | 'query_invalid'
     | 'code_invalid'
+    | 'certificates_invalid'
     | 'access_unreadable'
   readonly detail: string
 }

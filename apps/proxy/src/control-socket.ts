@@ -13,6 +13,7 @@ import {
   type TrafficQuery,
   type ViewersAnswer,
 } from './access/queries.ts'
+import { CertificatesError, type ProxyCertificates, parseCertificates } from './certificates.ts'
 import { type Code, CodeError, parseCode } from './codes.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus, TotalsAnswer, UsesAnswer } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
@@ -28,6 +29,8 @@ export interface Commands {
   replaceRoutes(table: RouteTable): Promise<void>
   /** The same for a table that differs in these projects from the one in use. Rejects with StaleRoutesError when that is another one. */
   changeRoutes(changes: RouteChanges): Promise<void>
+  /** Resolves when every handshake is made with these. */
+  replaceCertificates(certificates: ProxyCertificates): Promise<void>
   /** Resolves when nothing new is accepted any more, here and on the public side; the rest ends in the background. */
   shutdown(): Promise<void>
   /** What is under way to an address, in all processes. */
@@ -105,6 +108,9 @@ async function run(commands: Commands, request: IncomingMessage, response: Serve
     case 'PATCH /routes':
       await commands.changeRoutes(parseRouteChanges(await readBody(request)))
       return send(response, 200, await commands.status())
+    case 'PUT /certificates':
+      await commands.replaceCertificates(parseCertificates(await readBody(request)))
+      return send(response, 200, await commands.status())
     case 'POST /codes':
       await commands.addCode(parseCode(await readBody(request)))
       return send(response, 200, {})
@@ -165,7 +171,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > 32 * 1024 * 1024) throw new ControlError('body_too_large', 'A route table has at most 32 MiB.')
+    if (size > 32 * 1024 * 1024) throw new ControlError('body_too_large', 'A body has at most 32 MiB.')
     chunks.push(chunk)
   }
   try {
@@ -187,6 +193,7 @@ class ControlError extends Error {
 function problemOf(error: unknown): ControlProblem {
   if (error instanceof ControlError) return problem(error.code, error.message)
   if (error instanceof CodeError) return problem('code_invalid', error.message)
+  if (error instanceof CertificatesError) return problem('certificates_invalid', error.message)
   if (error instanceof QueryError) return problem('query_invalid', error.message)
   if (error instanceof StaleRoutesError) return problem('routes_stale', error.message)
   if (error instanceof RouteTableError) return problem('routes_invalid', error.message)

@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AccessPage, AccessQuery, TrafficAnswer, TrafficQuery, ViewersAnswer } from './access/queries.ts'
+import type { ProxyCertificates } from './certificates.ts'
 import type { Code } from './codes.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus, TotalsAnswer, UsesAnswer } from './control-protocol.ts'
 import { launchAs, nextSocketOf, type ProxyUser } from './launch-as.ts'
@@ -40,6 +41,11 @@ export interface ProxyControl {
   putRoutes(table: RouteTable): Promise<ProxyStatus>
   /** The same for what changed. Rejects with `routes_stale` when the table in use is another one than the base of these changes. */
   changeRoutes(changes: RouteChanges): Promise<ProxyStatus>
+  /**
+   * Replaces all that there were. Resolves when every new connection is made with these; those that are open go on. Rejects with
+   * `certificates_invalid` when one cannot be used: then nothing changes. They are gone when the proxy ends.
+   */
+  setCertificates(certificates: ProxyCertificates): Promise<ProxyStatus>
   /** Resolves when whoever brings the code gets its cookie. Rejects with `proxy_not_running` when no proxy runs. */
   addCode(code: Code): Promise<void>
   /** Resolves when the address is free again; connections under way may last longer. A proxy that does not run is fine. */
@@ -98,6 +104,11 @@ export function createProxyControl(home: string): ProxyControl {
     },
     putRoutes: (table) => sendRoutes('PUT', table),
     changeRoutes: (changes) => sendRoutes('PATCH', changes),
+    async setCertificates(certificates) {
+      const status = await ask(socket, 'PUT', '/certificates', JSON.stringify(certificates), { timeout: 60_000 })
+      if (status === undefined) throw notRunning(home)
+      return status as ProxyStatus
+    },
     async addCode(code) {
       if ((await ask(socket, 'POST', '/codes', JSON.stringify(code))) === undefined) throw notRunning(home)
     },
@@ -122,12 +133,15 @@ function notRunning(home: string): ProxyError {
 export interface EnsureOptions {
   readonly home: string
   readonly listen: string
+  /** Of https. By default `off`. */
+  readonly listenHttps?: string | undefined
   /** Processes that serve. By default one, and more when the load asks for them, up to four and the cores there are. */
   readonly workers?: number
   /** For a service that is root: the proxy runs as this user and gets its sockets from the service. */
   readonly as?: ProxyUser | undefined
   /** A descriptor of a socket that listens at this address and is kept open by its opener: systemd. */
   readonly socket?: number | undefined
+  readonly httpsSocket?: number | undefined
   /** How long a new proxy may take until it answers, in ms. */
   readonly startWithin?: number
 }
@@ -147,11 +161,15 @@ export async function ensureProxy(options: EnsureOptions): Promise<ProxyControl 
   return { ...control, started: true }
 }
 
-async function matches(running: ProxyStatus, { listen, workers, as }: EnsureOptions): Promise<boolean> {
+async function matches(
+  running: ProxyStatus,
+  { listen, listenHttps = 'off', workers, as }: EnsureOptions,
+): Promise<boolean> {
   return (
     (workers === undefined || workers === running.mostWorkers) &&
     (as === undefined || as.uid === running.uid) &&
     running.listen === listen &&
+    (running.listenHttps ?? 'off') === listenHttps &&
     running.version === (await proxyVersion())
   )
 }
@@ -179,7 +197,7 @@ async function startAs(
 }
 
 async function start(
-  { home, listen, workers, socket, startWithin }: EnsureOptions,
+  { home, listen, listenHttps = 'off', workers, socket, httpsSocket, startWithin }: EnsureOptions,
   control: ProxyControl,
 ): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
@@ -188,12 +206,17 @@ async function start(
   const output = await open(files.log, 'a', 0o600)
   const logged = (await output.stat()).size
   const count = workers === undefined ? [] : ['--workers', String(workers)]
-  const given = socket === undefined ? [] : ['--listen-fd', '3']
-  const args = [...memoryFlags, program, '--home', home, '--listen', listen, ...count, ...given]
+  const given = [
+    ...(socket === undefined ? [] : [{ flag: '--listen-fd', fd: socket }]),
+    ...(httpsSocket === undefined || listenHttps === 'off' ? [] : [{ flag: '--listen-https-fd', fd: httpsSocket }]),
+  ]
+  const addresses = ['--listen', listen, '--listen-https', listenHttps]
+  const descriptors = given.flatMap(({ flag }, index) => [flag, String(3 + index)])
+  const args = [...memoryFlags, program, '--home', home, ...addresses, ...count, ...descriptors]
   const child = spawn(process.execPath, args, {
     cwd: home,
     detached: true,
-    stdio: ['ignore', output.fd, output.fd, ...(socket === undefined ? [] : [socket])],
+    stdio: ['ignore', output.fd, output.fd, ...given.map(({ fd }) => fd)],
     env,
   })
   await output.close()

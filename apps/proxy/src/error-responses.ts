@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'upstream_timeout'
   | 'unknown_host'
   | 'bad_request'
+  | 'misdirected'
   | 'request_timeout'
   | 'address_forbidden'
   | 'origin_forbidden'
@@ -117,6 +118,15 @@ export function badRequestError(detail: string): ErrorResponse {
     hint: 'Send a well-formed HTTP/1.1 request with one Host header.',
     tone: 'fault',
   }
+}
+
+export const misdirectedError: ErrorResponse = {
+  status: 421,
+  code: 'misdirected',
+  title: 'Another name was asked for',
+  detail: 'The connection was made for a name with another certificate.',
+  hint: 'Open a new connection for this name, and name it in the TLS handshake too.',
+  tone: 'fault',
 }
 
 export const idleBodyError: ErrorResponse = {

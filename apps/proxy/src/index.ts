@@ -1,3 +1,9 @@
+export type {
+  Http01Answer,
+  ProxyCertificate,
+  ProxyCertificates,
+  TlsAlpn01Answer,
+} from './certificates.ts'
 export {
   createProxyControl,
   type EnsureOptions,

@@ -2,14 +2,21 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { lookup } from 'node:dns/promises'
 import { closeSync, constants, openSync } from 'node:fs'
 import { open, readFile, rename, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { ProxyStatus } from './control-protocol.ts'
 import { listenAtFile } from './control-socket.ts'
 import { prepareDataFolder } from './data-folder.ts'
-import { backlog, explainListen, type ListenAddress, parseListen, portUsed } from './listen-address.ts'
+import {
+  type AddressSetting,
+  backlog,
+  explainListen,
+  type ListenAddress,
+  parseListen,
+  portUsed,
+} from './listen-address.ts'
 import { descriptorOf, listenersAt } from './listeners.ts'
 import { stateFiles } from './state-files.ts'
 import { proxyVersion } from './version.ts'
@@ -27,10 +34,19 @@ export interface ProxyUser {
 export interface LaunchOptions {
   readonly home: string
   readonly listen: string
+  /** Of https; by default `off`. */
+  readonly listenHttps?: string | undefined
   readonly workers?: number | undefined
   readonly as: ProxyUser
   /** A socket that listens already and is kept open by its opener. */
   readonly socket?: number | undefined
+  readonly httpsSocket?: number | undefined
+}
+
+/** Descriptors of sockets that listen; https: null where it is off. */
+interface Listeners {
+  readonly http: number
+  readonly https: number | null
 }
 
 /**
@@ -62,12 +78,11 @@ export async function launchAs(
     await listenAtFile(control, `${files.socket}.new`)
     // Closing it here removes the file by the name that it was made with, so it gets another one first.
     await rename(`${files.socket}.new`, nextSocket)
-    const start = (listening: number): ChildProcess => {
-      const fds = { listening, control: descriptorOf(control), node }
+    const start = (listeners: Listeners): ChildProcess => {
+      const fds = { listeners, control: descriptorOf(control), node }
       return spawnConfined(confined, argumentsOf(options, data), { env, data, log, ...fds })
     }
-    const child =
-      options.socket === undefined ? await withListener(options, running, endOld, start) : start(options.socket)
+    const child = await withListeners(options, running, endOld, start)
     await endOld()
     await rename(nextSocket, files.socket)
     return child
@@ -83,82 +98,112 @@ export function nextSocketOf(home: string): string {
   return `${stateFiles(home).socket}.next`
 }
 
+interface Opening {
+  readonly address: ListenAddress
+  readonly setting: AddressSetting
+}
+
 /**
- * Opens the listening socket, has it inherited, and closes it here, all in one turn of the event loop: nothing is accepted
- * by this process. It is opened so that root alone can open another one at this address beside it (SO_REUSEPORT); so who
- * else listens there is looked for first.
+ * Opens the listening sockets that were not given, has them inherited, and closes them here, all in one turn of the event loop:
+ * nothing is accepted by this process. They are opened so that root alone can open others at these addresses beside them
+ * (SO_REUSEPORT); so who else listens there is looked for first.
  */
-async function withListener(
-  { listen }: LaunchOptions,
+async function withListeners(
+  { listen, listenHttps = 'off', socket, httpsSocket }: LaunchOptions,
   running: ProxyStatus | undefined,
   endOld: () => Promise<void>,
-  start: (listening: number) => ChildProcess,
+  start: (listeners: Listeners) => ChildProcess,
 ): Promise<ChildProcess> {
-  const asked = parseListen(listen)
-  const address = { ...asked, host: await addressOf(asked) }
-  await othersGone(address, running)
+  const http = socket === undefined ? await openingOf(listen, 'STACKQUAY_PROXY_HTTP') : null
+  const isOff = listenHttps === 'off'
+  const https = isOff || httpsSocket !== undefined ? null : await openingOf(listenHttps, 'STACKQUAY_PROXY_HTTPS')
+  const openings = [http, https].filter((one) => one !== null)
+  await Promise.all(openings.map((one) => othersGone(one, running)))
+  const launch = () =>
+    listenAndStart(openings, (descriptorsOfAll) => {
+      const next = [...descriptorsOfAll]
+      const first = http === null ? socket! : next.shift()!
+      return start({ http: first, https: isOff ? null : https === null ? httpsSocket! : next.shift()! })
+    })
   try {
-    return await listenAndStart(address, start)
+    return await launch()
   } catch (error) {
     // A proxy of an earlier version shares its port with no other process: it has to go first.
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || running === undefined) {
-      throw await explainListen(error as NodeJS.ErrnoException, address)
-    }
+    if (!isTaken(error) || running === undefined) throw error
   }
   await endOld()
-  return listenAndStart(address, start).catch(async (error: NodeJS.ErrnoException) => {
-    throw await explainListen(error, address)
-  })
+  return launch()
+}
+
+function isTaken(error: unknown): boolean {
+  return (error as Error).cause !== undefined && ((error as Error).cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
+}
+
+async function openingOf(text: string, setting: AddressSetting): Promise<Opening> {
+  const asked = parseListen(text)
+  return { address: { ...asked, host: await addressOf(asked, setting) }, setting }
 }
 
 /** A name is looked up once: what is looked for and what is listened at must be the same. */
-async function addressOf(asked: ListenAddress): Promise<string> {
+async function addressOf(asked: ListenAddress, setting: AddressSetting): Promise<string> {
   try {
     return (await lookup(asked.host)).address
   } catch (error) {
-    throw await explainListen(error as NodeJS.ErrnoException, asked)
+    throw await explainListen(error as NodeJS.ErrnoException, asked, setting)
   }
 }
 
-function listenAndStart({ host, port }: ListenAddress, start: (listening: number) => ChildProcess) {
-  const { promise, resolve, reject } = Promise.withResolvers<ChildProcess>()
-  const server = createServer()
-  server.once('error', reject)
-  server.listen({ host, port, backlog, reusePort: port !== 0 }, () => {
-    try {
-      resolve(start(descriptorOf(server)))
-    } catch (error) {
-      reject(error)
-    } finally {
-      server.close()
-    }
+/** All in the turn in which the last of them listens. Rejects with words for a person; the reason is its cause. */
+async function listenAndStart(
+  openings: readonly Opening[],
+  start: (descriptors: readonly number[]) => ChildProcess,
+): Promise<ChildProcess> {
+  const servers = openings.map(() => createServer())
+  const opened = await Promise.allSettled(openings.map((opening, index) => listening(servers[index]!, opening)))
+  let failed: { readonly reason: NodeJS.ErrnoException; readonly opening: Opening } | null = null
+  try {
+    for (const [index, one] of opened.entries())
+      if (one.status === 'rejected') failed ??= { reason: one.reason, opening: openings[index]! }
+    if (failed === null) return start(servers.map(descriptorOf))
+  } finally {
+    for (const server of servers) server.close()
+  }
+  const { reason, opening } = failed
+  throw new Error((await explainListen(reason, opening.address, opening.setting)).message, { cause: reason })
+}
+
+function listening(server: Server, { address: { host, port } }: Opening): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, backlog, reusePort: port !== 0 }, resolve)
   })
-  return promise
 }
 
 /** Workers of a proxy that was killed notice it by themselves, but maybe a moment after. */
-async function othersGone(address: ListenAddress, running: ProxyStatus | undefined): Promise<void> {
+async function othersGone({ address, setting }: Opening, running: ProxyStatus | undefined): Promise<void> {
   if (address.port === 0) return
   const deadline = Date.now() + 3_000
   for (;;) {
-    const others = listenersAt(address).filter((socket) => socket !== running?.socket)
+    const others = listenersAt(address).filter(
+      (socket) => socket !== running?.socket && socket !== running?.httpsSocket,
+    )
     // One of an earlier version does not say which socket is its own; the kernel refuses to share that one.
     if (others.length === 0 || (running !== undefined && running.socket === undefined)) return
-    if (Date.now() >= deadline) throw await portUsed(address.port)
+    if (Date.now() >= deadline) throw await portUsed(address.port, setting)
     await delay(50)
   }
 }
 
-function argumentsOf({ listen, workers, as }: LaunchOptions, data: string): readonly string[] {
+function argumentsOf({ listen, listenHttps = 'off', workers, as }: LaunchOptions, data: string): readonly string[] {
   const count = workers === undefined ? [] : ['--workers', String(workers)]
-  return [...memoryFlags, as.program, '--home', data, '--listen', listen, ...count]
+  return [...memoryFlags, as.program, '--home', data, '--listen', listen, '--listen-https', listenHttps, ...count]
 }
 
 interface Spawned {
   readonly env: NodeJS.ProcessEnv
   readonly data: string
   readonly log: number
-  readonly listening: number
+  readonly listeners: Listeners
   readonly control: number
   readonly node: number
 }
@@ -167,13 +212,21 @@ interface Spawned {
 function spawnConfined(
   { command, uid, gid }: Confinement,
   args: readonly string[],
-  { env, data, log, listening, control, node }: Spawned,
+  { env, data, log, listeners, control, node }: Spawned,
 ): ChildProcess {
-  const [file, ...rest] = [...command, '/proc/self/fd/5', ...args, '--listen-fd', '3', '--control-fd', '4']
+  const given = [
+    '--listen-fd',
+    '3',
+    '--control-fd',
+    '4',
+    ...(listeners.https === null ? [] : ['--listen-https-fd', '6']),
+  ]
+  const [file, ...rest] = [...command, '/proc/self/fd/5', ...args, ...given]
+  const https = listeners.https === null ? [] : [listeners.https]
   return spawn(file!, rest, {
     cwd: data,
     detached: true,
-    stdio: ['ignore', log, log, listening, control, node],
+    stdio: ['ignore', log, log, listeners.http, control, node, ...https],
     env,
     ...(uid !== undefined && gid !== undefined && { uid, gid }),
   })

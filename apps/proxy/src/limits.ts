@@ -11,6 +11,13 @@ export interface Limits {
   readonly keepAlive: number
   readonly headerBytes: number
   readonly connections: number
+  /** A TLS handshake, from the first byte of the connection on. */
+  readonly handshakeWithin: number
+  /** Handshakes under way in one process; from a quarter of it on, one client has at most `handshakesOfOne` of them. */
+  readonly handshakes: number
+  readonly handshakesOfOne: number
+  /** Requests of one HTTP/2 connection at the same time. */
+  readonly streams: number
   /** Requests of one connection that are sent ahead, before the answers to earlier ones; more end it. */
   readonly pipelined: number
   /** Bytes of an answer that wait for a client; with more, its project has to wait. */
@@ -51,6 +58,10 @@ export const defaultLimits: Limits = {
   keepAlive: 65_000,
   headerBytes: 32 * 1024,
   connections: 10_000,
+  handshakeWithin: 10_000,
+  handshakes: 4_000,
+  handshakesOfOne: 100,
+  streams: 128,
   pipelined: 100,
   answerAhead: 256 * 1024,
   connectWithin: 5_000,

@@ -19,9 +19,15 @@ export function parseListen(text: string): ListenAddress {
 /** Connections that may wait until they are accepted. */
 export const backlog = 1024
 
-export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
+export async function listenOn(
+  server: Server,
+  { host, port }: ListenAddress,
+  setting: AddressSetting = 'STACKQUAY_PROXY_HTTP',
+): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', async (error: NodeJS.ErrnoException) => reject(await explainListen(error, { host, port })))
+    server.once('error', async (error: NodeJS.ErrnoException) =>
+      reject(await explainListen(error, { host, port }, setting)),
+    )
     server.listen({ host, port, backlog }, resolve)
   })
   return boundTo(server, `${host}:${port}`)
@@ -48,19 +54,29 @@ export class StartError extends Error {
 }
 
 /** Names who has the port, as far as it is known. */
-export async function portUsed(port: number): Promise<StartError> {
+export async function portUsed(port: number, setting: AddressSetting): Promise<StartError> {
   const owner = await portOwner(port)
   const who = owner ? ` by "${owner.name}" (pid ${owner.pid})` : ''
-  return new StartError(`Port ${port} is used${who}. Stop it, ${change}.`)
+  return new StartError(`Port ${port} is used${who}. Stop it, ${changeOf(setting)}.`)
 }
 
-const change = 'or choose another address with STACKQUAY_PROXY_HTTP'
+/** What sets the address. */
+export type AddressSetting = 'STACKQUAY_PROXY_HTTP' | 'STACKQUAY_PROXY_HTTPS'
+
+function changeOf(setting: AddressSetting): string {
+  return `or choose another address with ${setting}`
+}
 
 /** What a person can do when an address cannot be listened on. */
-export async function explainListen(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Promise<Error> {
+export async function explainListen(
+  error: NodeJS.ErrnoException,
+  { host, port }: ListenAddress,
+  setting: AddressSetting,
+): Promise<Error> {
+  const change = changeOf(setting)
   switch (error.code) {
     case 'EADDRINUSE':
-      return portUsed(port)
+      return portUsed(port, setting)
     case 'EACCES':
       return new StartError(
         `Listening on port ${port} is not allowed for this user. Use a port from 1024 on, ${change}.`,

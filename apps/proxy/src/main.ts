@@ -9,15 +9,18 @@ import { steadyTicks } from './steady-ticks.ts'
 /**
  * `main.ts --home <folder> [--listen 127.0.0.1:8780] [--workers 2]`; the environment says the same with STACKQUAY_…
  * Without a number of workers there is one process, and more when the load asks for them: up to four, one for each core.
+ * `--listen-https 127.0.0.1:8743` is the address of https, or `off`; certificates come by the socket for commands.
  * With `--prepare` it only loads what it consists of, for the code cache. `--worker` is how it starts its workers.
- * `--listen-fd` and `--control-fd` name sockets that it was given and that listen already.
+ * `--listen-fd`, `--listen-https-fd` and `--control-fd` name sockets that it was given and that listen already.
  */
 const { values } = parseArgs({
   options: {
     home: { type: 'string', default: process.env.STACKQUAY_PROXY_HOME ?? '' },
     listen: { type: 'string', default: process.env.STACKQUAY_PROXY_HTTP ?? '127.0.0.1:8780' },
+    'listen-https': { type: 'string', default: process.env.STACKQUAY_PROXY_HTTPS ?? 'off' },
     workers: { type: 'string', default: process.env.STACKQUAY_PROXY_WORKERS ?? '' },
     'listen-fd': { type: 'string' },
+    'listen-https-fd': { type: 'string' },
     'control-fd': { type: 'string' },
     worker: { type: 'boolean', default: false },
     prepare: { type: 'boolean', default: false },
@@ -32,6 +35,7 @@ if (values.prepare) {
   await import('./pages.ts')
   await import('./proxy.ts')
   await import('./workers/worker.ts')
+  await import('./tls/terminator.ts')
   process.exit(0)
 }
 
@@ -50,8 +54,10 @@ async function run(): Promise<void> {
     const proxy = await startProxy({
       home: values.home,
       listen: values.listen,
+      listenHttps: values['listen-https'],
       workers: workersOf(values.workers),
       listenFd: descriptorOf(values['listen-fd']),
+      listenHttpsFd: descriptorOf(values['listen-https-fd']),
       controlFd: descriptorOf(values['control-fd']),
     })
     process.on('SIGTERM', () => void proxy.shutdown())

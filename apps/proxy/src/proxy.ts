@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs'
-import type { Server } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type AccessLog, createAccessLog } from './access/access-log.ts'
+import { type CertificateSwitch, certificateSwitch } from './certificate-switch.ts'
 import { type Codes, createCodes } from './codes.ts'
 import type { ProxyStatus } from './control-protocol.ts'
 import { type Commands, refuseSecondProxy, serveControl } from './control-socket.ts'
 import { reportNowAndThen, sweepHourly, whenGone } from './housekeeping.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { type ListenAddress, listenOn, listenOnGiven, parseListen, StartError } from './listen-address.ts'
-import { socketNameOf } from './listeners.ts'
+import type { ListenAddress } from './listen-address.ts'
+import { type Listening, listenAll, parseAddresses } from './listen-all.ts'
 import { log } from './log.ts'
 import { joinUses } from './project-use.ts'
 import { readRouteFile } from './route-file.ts'
@@ -25,17 +24,22 @@ import { createWorkerPool, type WorkerPool } from './workers/worker-pool.ts'
 export interface ProxyOptions {
   readonly home: string
   readonly listen: string
+  /** Of https; by default `off`. Certificates come by the socket for commands. */
+  readonly listenHttps?: string
   readonly limits?: Partial<Limits>
   /** Processes that serve, this one included: so many from the start, and so many when the load asks for them. */
   readonly workers?: { readonly atOnce: number; readonly most: number }
   /** A socket that listens already, opened by the one who started this. */
   readonly listenFd?: number | null
+  readonly listenHttpsFd?: number | null
   /** The same for commands. Who gives it has made sure that no other proxy runs, and writes down who this one is. */
   readonly controlFd?: number | null
 }
 
 export interface Proxy {
   readonly address: ListenAddress
+  /** Null: off. */
+  readonly httpsAddress: ListenAddress | null
   status(): Promise<ProxyStatus>
   /** Stops accepting at once; `done` settles when the last connection has ended or the deadline has ended it. */
   shutdown(): Promise<void>
@@ -52,7 +56,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const { atOnce, most } = options.workers ?? { atOnce: 1, most: 1 }
   const controlFd = options.controlFd ?? null
   const wasKilled = existsSync(files.socket)
-  const wanted = parseListen(options.listen)
+  const wanted = parseAddresses(options)
   if (controlFd === null) await refuseSecondProxy(files.socket, options.home)
 
   const access = createAccessLog({
@@ -70,14 +74,18 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     wanted: (project, isWanted) => wantedProjects.report('main', project, isWanted),
     redeem: codes.redeem,
   })
-  const address =
-    typeof options.listenFd === 'number'
-      ? await listenOnGiven(serving.server, options.listenFd)
-      : await listenAfter(wasKilled, serving.server, wanted)
-  const socket = socketNameOf(serving.server)
+  const listening = await listenAll(serving, wanted, wasKilled)
+  const { address } = listening
   await serving.use(serving.table)
+  const certificates = certificateSwitch(
+    serving,
+    () => pool,
+    () => listening.httpsAddress?.port ?? null,
+  )
   const pool = createWorkerPool({
     socket: serving.server,
+    https: listening.httpsAddress === null ? null : serving.https,
+    certificates: certificates.current,
     limits,
     table: () => serving.table,
     count: atOnce - 1,
@@ -86,7 +94,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     wanted: wantedProjects,
     redeem: codes.redeem,
   })
-  const parts: Parts = { access, serving, pool, wanted: wantedProjects, codes }
+  const parts: Parts = { access, serving, pool, wanted: wantedProjects, codes, certificates }
   const growth = whenBusy(() => {
     pool.grow()
     return pool.size < most - 1
@@ -94,7 +102,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const sweeps = sweepHourly(access, serving)
   const version = await proxyVersion()
   const startedAt = new Date()
-  const facts = { version, listen: options.listen, address, socket, mostWorkers: most, startedAt }
+  const facts = { version, ...listening, mostWorkers: most, startedAt }
   const status = () => statusOf(parts, facts)
   const done = Promise.withResolvers<void>()
 
@@ -106,6 +114,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     serving.stop()
     await pool.stop()
     wantedProjects.close()
+    certificates.stop()
     control.close()
     void drain(parts).then(done.resolve, done.reject)
   }
@@ -119,8 +128,14 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const control = await serveControl(place, { ...commandsOf(parts, files.routes), status, shutdown })
 
   whenGone(options.home, shutdown)
-  log('listening', { ...address, version, pid: process.pid, routes: serving.table.routes.length })
-  return { address, status, shutdown, done: done.promise }
+  log('listening', {
+    ...address,
+    https: listening.httpsAddress,
+    version,
+    pid: process.pid,
+    routes: serving.table.routes.length,
+  })
+  return { address, httpsAddress: listening.httpsAddress, status, shutdown, done: done.promise }
 }
 
 interface Parts {
@@ -129,19 +144,27 @@ interface Parts {
   readonly pool: WorkerPool
   readonly wanted: WantedProjects
   readonly codes: Codes
+  readonly certificates: CertificateSwitch
 }
 
-type Facts = Pick<ProxyStatus, 'version' | 'listen' | 'address' | 'socket' | 'mostWorkers'> & {
-  readonly startedAt: Date
-}
+type Facts = Listening &
+  Pick<ProxyStatus, 'version' | 'mostWorkers'> & {
+    readonly startedAt: Date
+  }
 
-async function statusOf({ serving, pool, access }: Parts, { startedAt, ...facts }: Facts): Promise<ProxyStatus> {
+async function statusOf(
+  { serving, pool, access, certificates }: Parts,
+  { startedAt, ...facts }: Facts,
+): Promise<ProxyStatus> {
   const here = serving.counts()
   const there = await pool.counts()
+  const inUse = certificates.current()?.certificates
   return {
     ...facts,
     pid: process.pid,
     uid: process.getuid?.() ?? null,
+    certificatesGeneration: inUse?.generation ?? null,
+    certificates: inUse?.certificates.length ?? 0,
     routesGeneration: serving.table.generation,
     routes: serving.table.routes.length,
     uptime: Math.round((Date.now() - startedAt.getTime()) / 1000),
@@ -155,11 +178,12 @@ async function statusOf({ serving, pool, access }: Parts, { startedAt, ...facts 
 }
 
 function commandsOf(
-  { access, serving, pool, wanted, codes }: Parts,
+  { access, serving, pool, wanted, codes, certificates }: Parts,
   routes: string,
 ): Omit<Commands, 'status' | 'shutdown'> {
   return {
     ...routeSwitch(serving, pool, routes),
+    replaceCertificates: certificates.replaceCertificates,
     flights: async (host, port) => {
       const here = serving.flights(host, port)
       const there = await pool.flights(host, port)
@@ -202,18 +226,5 @@ async function readRoutes(path: string): Promise<RouteIndex> {
       reason: (error as Error).message,
     })
     return indexRoutes(emptyTable)
-  }
-}
-
-/** Workers of a proxy that was killed notice it by themselves, but maybe a moment after its successor began. */
-async function listenAfter(wasKilled: boolean, server: Server, wanted: ListenAddress): Promise<ListenAddress> {
-  const deadline = Date.now() + (wasKilled ? 3_000 : 0)
-  for (;;) {
-    try {
-      return await listenOn(server, wanted)
-    } catch (error) {
-      if (!(error instanceof StartError) || Date.now() >= deadline) throw error
-      await delay(50)
-    }
   }
 }

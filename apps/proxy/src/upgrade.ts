@@ -12,6 +12,8 @@ import { endConnection } from './linger.ts'
 import { type RequestContext, readRequestContext } from './request-context.ts'
 import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
+import { isEncrypted } from './tls/names.ts'
+import { tlsAnswer } from './tls/policy.ts'
 import { openTunnel, type Tunnel } from './tunnel.ts'
 import { owesAnswers } from './turns.ts'
 import type { AnswerHead, Framing } from './upstream/answer-head.ts'
@@ -39,6 +41,8 @@ export function upgrade(state: ProxyState, request: IncomingMessage, client: Dup
 function begin(state: ProxyState, request: IncomingMessage, client: Socket, head: Buffer): void {
   const context = readRequestContext(state, request)
   if (!('route' in context)) return void refuse(state, request, client, context)
+  const instead = state.tls === null ? null : tlsAnswer(state.tls, request, context)
+  if (instead !== null) return void refuseAtGate(state, request, client, instead)
   const { gate, share } = context.route
   if (gate === null) {
     lead(state, request, client, head, context, null)
@@ -238,7 +242,9 @@ class Shake implements HandshakeSink {
     if (this.#client.destroyed) return
     if (this.#hasHead) {
       // Without a length the end of the connection is the end of the answer: a broken one must not end the same way.
-      this.#client.resetAndDestroy()
+      // Over TLS it is enough to leave without a word: a real end is announced there.
+      if (isEncrypted(this.#client)) this.#client.destroy()
+      else this.#client.resetAndDestroy()
       return
     }
     if (failure === 'refused' && this.#attempts === 1) void this.#retrySoon()

@@ -5,13 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Tls, TlsCertificate } from '@stackquay/contract'
-import type { ProxyControl } from '@stackquay/proxy/control'
+import type { ProxyCertificates } from '@stackquay/proxy/certificates'
 import { openStore } from '@stackquay/store'
 import { openCertificateKeeper } from '../src/certificates/keeper.ts'
 import { createKnownCertificates } from '../src/certificates/known.ts'
-import type { ProxyCertificates } from '../src/certificates/to-proxy.ts'
 import { readConfig } from '../src/config.ts'
-import type { Attendant } from '../src/proxy-keeper.ts'
 import { projectHosts } from '../src/projects/project-hosts.ts'
 import { openTestApp } from './app-support.ts'
 import { day, makePair } from './certificates-support.ts'
@@ -40,23 +38,13 @@ async function world(t: TestContext, { slugs = ['shop'], env = {} }: World = {})
   const told: ProxyCertificates[] = []
   const readdressed: string[][] = []
   const errors: unknown[] = []
-  const proxy = {
-    status: async () => ({ certificatesGeneration: told.at(-1)?.generation ?? 0 }),
-    setCertificates: async (all: ProxyCertificates) => void told.push(all),
-  } as unknown as ProxyControl
-  let attendant: Attendant | null = null
   const keeper = openCertificateKeeper({
     ...{ store, known, config, now, ready: Promise.resolve(), resolver: hosts },
     projects: {
       all: () => slugs.map((slug) => ({ row: { id: `prj_${slug}`, slug }, resolved: { extraHosts: [], pages: [] } })) as never,
     },
     network: { of: () => ({ domains: [], formerSlugs: [], rules: null, share: null }) },
-    proxy: {
-      attend: (next) => {
-        attendant = next
-        void next(proxy)
-      },
-    },
+    proxy: { setCertificates: async (all) => void told.push(all) },
     readdressed: async (projects) => void readdressed.push([...projects]),
     onError: (error) => errors.push(error),
   })
@@ -66,7 +54,7 @@ async function world(t: TestContext, { slugs = ['shop'], env = {} }: World = {})
     await rm(home, { recursive: true, force: true })
   })
   await keeper.renew()
-  return { home, store, config, known, hosts, keeper, told, readdressed, errors, clock, slugs, attend: () => attendant?.(proxy) }
+  return { home, store, config, known, hosts, keeper, told, readdressed, errors, clock, slugs }
 }
 
 const localCertificates = (all: ProxyCertificates | undefined) => all?.certificates.map(({ names }) => names) ?? []
@@ -145,7 +133,7 @@ test('whoever asks at once gets one of each, and another base domain another aut
 
 test('a certificate of one’s own wins over the local one until it ends, and its end changes addresses by itself', async (t) => {
   const { store, keeper, told, clock, hosts, config, readdressed } = await world(t, { env: { STACKQUAY_TLS_LOCAL: 'off' } })
-  assert.equal(told.length, 0, 'a proxy that never had any is told of none')
+  assert.deepEqual(told.at(-1)!.certificates, [])
   assert.equal(hosts.url('shop'), 'http://shop.dev.example.org:8780')
   config.tls = { ...config.tls, hstsSeconds: 300 }
   const { certificate, key, parsed } = await makePair({ names: ['*.dev.example.org'], days: [-1, 30] })
@@ -173,16 +161,6 @@ test('a certificate of one’s own wins over the local one until it ends, and it
   await keeper.renew()
   assert.equal(hosts.url('shop'), 'http://shop.dev.example.org:8780')
   assert.deepEqual(keeper.troubles().map(({ kind }) => kind), ['expired'])
-})
-
-test('a proxy that lost its certificates, or is another one, gets them again', async (t) => {
-  const { told, attend } = await world(t)
-  assert.equal(told.length, 1)
-  await attend()
-  assert.equal(told.length, 1)
-  const [first] = told.splice(0)
-  await attend()
-  assert.deepEqual(told[0], first)
 })
 
 test('over the API: keys go in and never out, not into answers, the log, the audit log or files', async (t) => {

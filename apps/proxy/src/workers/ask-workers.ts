@@ -7,7 +7,7 @@ import type { PoolWorker } from './pool-worker.ts'
 /** For questions whose answer is only good to know. */
 const countWithin = 500
 
-export type TableOrder = Extract<Order, { kind: 'use' | 'change' }>
+export type TableOrder = Extract<Order, { kind: 'use' | 'change' | 'certificates' }>
 
 /** One that does not take it in time is ended; another takes its place. */
 export async function sendTable(worker: PoolWorker, order: TableOrder, within: number): Promise<void> {
@@ -21,7 +21,7 @@ export async function sendTable(worker: PoolWorker, order: TableOrder, within: n
   try {
     await used
   } catch {
-    log('a worker did not take the new table and is replaced', { pid: worker.pid })
+    log('a worker did not take what is new and is replaced', { pid: worker.pid, order: order.kind })
     await worker.kill()
   }
 }

@@ -5,13 +5,16 @@ import type { UseOfProject } from '../project-use.ts'
 import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Flights } from '../upstream/pool.ts'
-import type { Counts } from './serving.ts'
+import type { Counts, GivenCertificates } from './serving.ts'
 
 /** Orders of the main process to a worker. Each is answered by a report with the same `turn`, in any time. */
 export type Order =
   | { readonly kind: 'begin'; readonly limits: Limits; readonly table: RouteTable }
   /** The listening socket comes along. */
   | { readonly kind: 'listen' }
+  /** The same for https. */
+  | { readonly kind: 'listen-https' }
+  | { readonly kind: 'certificates'; readonly given: GivenCertificates }
   | { readonly kind: 'use'; readonly table: RouteTable }
   /** Of the table that it was given last. */
   | { readonly kind: 'change'; readonly changes: RouteChanges }
@@ -35,6 +38,8 @@ export interface Redeemed {
 export interface Answers {
   readonly begin: null
   readonly listen: null
+  readonly 'listen-https': null
+  readonly certificates: null
   readonly use: null
   readonly change: null
   readonly count: WorkerCounts

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Server } from 'node:http'
+import type { Server } from 'node:net'
 import type { Lines } from '../access/line-page.ts'
 import type { Redeem } from '../codes.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
 import type { Answers, Asked, Order, Redeemed, Report, WorkerCounts } from './messages.ts'
 import { memoryFlags, nodeFile, program } from './program.ts'
+import type { GivenCertificates } from './serving.ts'
 
 /** One worker process, seen from the main process. */
 export interface PoolWorker {
@@ -29,6 +30,10 @@ export interface PoolWorker {
 
 export interface PoolWorkerOptions {
   readonly socket: Server
+  /** Of https; null: it is off. */
+  readonly https: Server | null
+  /** Those in use; null: none were given yet. */
+  certificates(): GivenCertificates | null
   readonly limits: Limits
   readonly table: RouteTable
   record(lines: Lines): void
@@ -40,7 +45,8 @@ export interface PoolWorkerOptions {
 const startWithin = 20_000
 
 /** Starts a worker. It gets the table before the socket, so it never answers without one. */
-export function startPoolWorker({ socket, limits, table, record, wanted, redeem }: PoolWorkerOptions): PoolWorker {
+export function startPoolWorker(options: PoolWorkerOptions): PoolWorker {
+  const { socket, https, limits, table, record, wanted, redeem } = options
   const child = spawn(nodeFile(), [...memoryFlags, program, '--worker'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
@@ -94,7 +100,10 @@ export function startPoolWorker({ socket, limits, table, record, wanted, redeem 
   const begun = ask({ kind: 'begin', limits, table }, startWithin)
   const ready = begun.then(async () => {
     if (!socket.listening) throw new Error('The proxy is being shut down.')
+    const given = options.certificates()
+    if (given !== null) await ask({ kind: 'certificates', given }, startWithin)
     isListening = true
+    if (https?.listening) await ask({ kind: 'listen-https' }, startWithin, https)
     await ask({ kind: 'listen' }, startWithin, socket)
   })
   ready.catch(() => {})

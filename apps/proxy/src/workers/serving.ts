@@ -1,7 +1,8 @@
 import type { Server } from 'node:http'
-import { Server as NetServer } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NoteExchange } from '../access/exchange-note.ts'
+import type { ProxyCertificates } from '../certificates.ts'
 import type { Redeem } from '../codes.ts'
 import { createHolds } from '../holds.ts'
 import type { Limits } from '../limits.ts'
@@ -12,6 +13,9 @@ import { createPublicServer } from '../server.ts'
 import { createShareEnds } from '../share-ends.ts'
 import { createShareListeners } from '../share-listeners.ts'
 import type { ProxyState } from '../state.ts'
+import { createTlsFront, type TlsFront } from '../tls/front.ts'
+import { isEncrypted } from '../tls/names.ts'
+import type { TlsPolicy } from '../tls/policy.ts'
 import type { Flights } from '../upstream/pool.ts'
 import { createUpstreams } from '../upstreams.ts'
 import { createWaitsForWake } from '../wanted.ts'
@@ -20,12 +24,16 @@ import { createWaitsForWake } from '../wanted.ts'
 export interface Serving {
   /** Not listening yet. */
   readonly server: Server
+  /** The listener for https, not listening yet. */
+  readonly https: NetServer
   readonly table: RouteTable
   /**
    * Every request that begins after this call sees this table; it resolves when what the table opens is open. Throws at
    * once when the table cannot be understood, and changes nothing.
    */
   use(table: RouteTable): Promise<void>
+  /** Every handshake that begins after it resolves is made with these, and requests are redirected as they say. */
+  useCertificates(given: GivenCertificates): Promise<void>
   counts(): Counts
   flights(host: string, port: number): Flights
   /** How projects were used here. */
@@ -34,6 +42,14 @@ export interface Serving {
   stop(): void
   /** After `stop`: settles when the last connection has ended, or the deadline has ended it. */
   drain(): Promise<void>
+}
+
+export interface GivenCertificates {
+  readonly certificates: ProxyCertificates
+  /** Of session tickets, the same in all processes. */
+  readonly ticketKeys: Buffer
+  /** Where https is listened at; null: nowhere, so nothing is redirected there. */
+  readonly port: number | null
 }
 
 export interface ServingOptions {
@@ -61,6 +77,7 @@ export function createServing(
     routes,
     draining: false,
     requests: 0,
+    tls: null,
     tunnels: new Set(),
     upstreams: createUpstreams(limits),
     shareEnds: createShareEnds(),
@@ -75,9 +92,16 @@ export function createServing(
   const server = publicServer()
   // Only the main process has them: a port has one owner.
   const shareListeners = createShareListeners(publicServer)
+  const front = createTlsFront({
+    limits,
+    state,
+    onConnection: connections.add,
+    onHttp: (socket) => void server.emit('connection', socket),
+  })
 
   return {
     server,
+    https: front.server,
     get table() {
       return state.routes.table
     },
@@ -87,6 +111,10 @@ export function createServing(
       state.shareEnds.enforce(table)
       state.holds.release()
       return withShareListeners ? shareListeners.enforce(table) : Promise.resolve()
+    },
+    async useCertificates({ certificates, ticketKeys, port }) {
+      await front.use(certificates, ticketKeys)
+      state.tls = policyOf(front, port)
     },
     counts: () => ({
       requests: state.requests,
@@ -99,6 +127,7 @@ export function createServing(
     stop() {
       state.draining = true
       stopAccepting(server)
+      front.stop()
       shareListeners.close()
     },
     async drain() {
@@ -107,12 +136,16 @@ export function createServing(
       // back by another one.
       const idleFrom = Date.now() + Math.min(limits.drainIdle, limits.drainWithin)
       while (connections.now > 0 && Date.now() < deadline) {
-        if (Date.now() >= idleFrom) server.closeIdleConnections()
+        if (Date.now() >= idleFrom) {
+          server.closeIdleConnections()
+          front.closeIdle()
+        }
         await delay(20)
       }
       // Its checks of connections end with them.
       server.close()
       server.closeAllConnections()
+      front.closeAll()
       shareListeners.closeAllConnections()
       for (const socket of state.tunnels) socket.destroy()
       state.shareEnds.stop()
@@ -129,18 +162,29 @@ function stopAccepting(server: Server): void {
 /** Includes upgraded connections, which the HTTP server itself forgets. */
 function createCount() {
   let count = 0
+  const add = (socket: Socket) => {
+    count += 1
+    socket.once('close', () => {
+      count -= 1
+    })
+  }
   return {
     get now() {
       return count
     },
+    add,
     of(server: Server): Server {
       server.on('connection', (socket) => {
-        count += 1
-        socket.once('close', () => {
-          count -= 1
-        })
+        // One over TLS was counted when it was accepted.
+        if (!isEncrypted(socket)) add(socket)
       })
       return server
     },
   }
+}
+
+/** Null when no request need look at it. */
+function policyOf({ names }: TlsFront, port: number | null): TlsPolicy | null {
+  if (names === null || names.isEmpty) return null
+  return { names, port }
 }

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { Server } from 'node:net'
 import type { Lines } from '../access/line-page.ts'
 import type { Redeem } from '../codes.ts'
 import type { Limits } from '../limits.ts'
@@ -11,6 +11,7 @@ import type { WantedProjects } from '../wanted.ts'
 import { countAll, flightsOfAll, type PastCounts, sendTable, type TableOrder, usesOfAll } from './ask-workers.ts'
 import type { WorkerCounts } from './messages.ts'
 import { type PoolWorker, startPoolWorker } from './pool-worker.ts'
+import type { GivenCertificates } from './serving.ts'
 
 /** The worker processes beside the main process. They accept from the same listening socket. */
 export interface WorkerPool {
@@ -23,6 +24,8 @@ export interface WorkerPool {
   use(table: RouteTable): Promise<void>
   /** The same, when all have the base of these changes. */
   change(changes: RouteChanges): Promise<void>
+  /** Resolves when every handshake is made with these, in every worker. */
+  useCertificates(given: GivenCertificates): Promise<void>
   counts(): Promise<WorkerCounts>
   flights(host: string, port: number): Promise<Flights>
   uses(): Promise<readonly UseOfProject[]>
@@ -35,6 +38,9 @@ export interface WorkerPool {
 export interface WorkerPoolOptions {
   /** Listening. */
   readonly socket: Server
+  /** The same of https; null: it is off. */
+  readonly https: Server | null
+  certificates(): GivenCertificates | null
   readonly limits: Limits
   /** The table that is in use. */
   readonly table: () => RouteTable
@@ -50,11 +56,15 @@ const shortLife = 2_000
 const longestPause = 10_000
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const { socket, limits, table, count, most, record, wanted, redeem } = options
+  const { socket, https, certificates, limits, table, count, most, record, wanted, redeem } = options
   const start = () => {
     const source = {}
     const tell = (project: string, isWanted: boolean) => wanted.report(source, project, isWanted)
-    const worker = startPoolWorker({ socket, limits, table: table(), record, wanted: tell, redeem })
+    const worker = startPoolWorker({
+      ...{ socket, https, certificates, limits, record, redeem },
+      table: table(),
+      wanted: tell,
+    })
     void worker.ended.then(() => wanted.forget(source))
     return worker
   }
@@ -74,6 +84,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     grow: kept.grow,
     use: (next) => sendAll({ kind: 'use', table: next }),
     change: (changes) => sendAll({ kind: 'change', changes }),
+    useCertificates: (given) => sendAll({ kind: 'certificates', given }),
     counts: () => countAll(all(), kept.past),
     flights: (host, port) => flightsOfAll(all(), host, port, limits.tableWithin),
     uses: () => usesOfAll(all()),

@@ -49,7 +49,7 @@ export function runWorker(): void {
     send({ lines: { bytes: Buffer.alloc(0), facts: new Float64Array() } }, () => process.exit(0))
   }
 
-  const acts: { [Kind in Order['kind']]: (order: Extract<Order, { kind: Kind }>, socket: unknown) => Answers[Kind] } = {
+  const acts: Acts = {
     begin: ({ limits, table }) => {
       const wanted = (project: string, isWanted: boolean) => send({ wanted: { project, isWanted } })
       const own = { limits, note: recorder.note, withShareListeners: false, wanted, redeem: asking.redeem }
@@ -58,6 +58,15 @@ export function runWorker(): void {
     },
     listen: (_order, socket) => {
       serving!.server.listen(socket as NetServer, 1024)
+      return null
+    },
+    'listen-https': (_order, socket) => {
+      serving!.https.listen(socket as NetServer, 1024)
+      return null
+    },
+    certificates: async ({ given }) => {
+      // A buffer is another kind of bytes when it has come through the channel.
+      await serving!.useCertificates({ ...given, ticketKeys: Buffer.from(given.ticketKeys) })
       return null
     },
     use: ({ table }) => {
@@ -83,14 +92,24 @@ export function runWorker(): void {
       return
     }
     const { turn, order } = message
-    const act = acts[order.kind] as (order: Order, socket: unknown) => Answers[Order['kind']]
-    send({ turn, answer: act(order, socket) })
+    const act = acts[order.kind] as (order: Order, socket: unknown) => Answer | Promise<Answer>
+    const answer = act(order, socket)
+    if (answer instanceof Promise) void answer.then((late) => send({ turn, answer: late }))
+    else send({ turn, answer })
   })
   process.on('disconnect', () => void end())
   // They are sent to the whole group; the main process says what is to be done.
   process.on('SIGTERM', () => {})
   process.on('SIGINT', () => {})
   process.on('uncaughtException', (error) => log('fault', { pid: process.pid, reason: error.stack ?? String(error) }))
+}
+
+type Answer = Answers[Order['kind']]
+type Acts = {
+  [Kind in Order['kind']]: (
+    order: Extract<Order, { kind: Kind }>,
+    socket: unknown,
+  ) => Answers[Kind] | Promise<Answers[Kind]>
 }
 
 /** Codes are known to the main process alone, so that each is good for one request, whoever gets it. */
