@@ -60,6 +60,7 @@ export async function startByCommand(
     STACKQUAY_HOME: home,
     STACKQUAY_LISTEN: `127.0.0.1:${port}`,
     STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
+    ...(knowsSetting(checkout, 'STACKQUAY_PROXY_HTTPS') ? { STACKQUAY_PROXY_HTTPS: 'off' } : {}),
     ...(knowsSetting(checkout, 'STACKQUAY_SSH') ? { STACKQUAY_SSH: 'off' } : {}),
     ...(knowsSetting(checkout, 'STACKQUAY_PROXY_HTTPS') ? { STACKQUAY_PROXY_HTTPS: 'off' } : {}),
     STACKQUAY_LOG_LEVEL: 'warn',

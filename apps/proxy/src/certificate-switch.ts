@@ -14,7 +14,11 @@ export interface CertificateSwitch extends Pick<Commands, 'replaceCertificates'>
 const rotateEveryMs = 8 * 3_600_000
 
 /** One after the other: the last certificates asked for are those in use. */
-export function certificateSwitch(serving: Serving, pool: () => WorkerPool, port: () => number | null): CertificateSwitch {
+export function certificateSwitch(
+  serving: Serving,
+  pool: () => WorkerPool,
+  port: () => number | null,
+): CertificateSwitch {
   let current: GivenCertificates | null = null
   let ticketKeys = randomBytes(48)
   let last: Promise<unknown> = Promise.resolve()

@@ -116,8 +116,7 @@ async function withListeners(
 ): Promise<ChildProcess> {
   const http = socket === undefined ? await openingOf(listen, 'STACKQUAY_PROXY_HTTP') : null
   const isOff = listenHttps === 'off'
-  const https =
-    isOff || httpsSocket !== undefined ? null : await openingOf(listenHttps, 'STACKQUAY_PROXY_HTTPS')
+  const https = isOff || httpsSocket !== undefined ? null : await openingOf(listenHttps, 'STACKQUAY_PROXY_HTTPS')
   const openings = [http, https].filter((one) => one !== null)
   await Promise.all(openings.map((one) => othersGone(one, running)))
   const launch = () =>
@@ -215,7 +214,13 @@ function spawnConfined(
   args: readonly string[],
   { env, data, log, listeners, control, node }: Spawned,
 ): ChildProcess {
-  const given = ['--listen-fd', '3', '--control-fd', '4', ...(listeners.https === null ? [] : ['--listen-https-fd', '6'])]
+  const given = [
+    '--listen-fd',
+    '3',
+    '--control-fd',
+    '4',
+    ...(listeners.https === null ? [] : ['--listen-https-fd', '6']),
+  ]
   const [file, ...rest] = [...command, '/proc/self/fd/5', ...args, ...given]
   const https = listeners.https === null ? [] : [listeners.https]
   return spawn(file!, rest, {

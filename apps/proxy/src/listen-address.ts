@@ -25,7 +25,9 @@ export async function listenOn(
   setting: AddressSetting = 'STACKQUAY_PROXY_HTTP',
 ): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', async (error: NodeJS.ErrnoException) => reject(await explainListen(error, { host, port }, setting)))
+    server.once('error', async (error: NodeJS.ErrnoException) =>
+      reject(await explainListen(error, { host, port }, setting)),
+    )
     server.listen({ host, port, backlog }, resolve)
   })
   return boundTo(server, `${host}:${port}`)

@@ -70,11 +70,7 @@ function listenTo(server: Server, wanted: Wanted, wasKilled: boolean): Promise<L
 }
 
 /** Workers of a proxy that was killed notice it by themselves, but maybe a moment after its successor began. */
-async function listenAfter(
-  wasKilled: boolean,
-  server: Server,
-  { address, setting }: Wanted,
-): Promise<ListenAddress> {
+async function listenAfter(wasKilled: boolean, server: Server, { address, setting }: Wanted): Promise<ListenAddress> {
   const deadline = Date.now() + (wasKilled ? 3_000 : 0)
   for (;;) {
     try {

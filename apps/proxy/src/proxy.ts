@@ -7,7 +7,7 @@ import { type Commands, refuseSecondProxy, serveControl } from './control-socket
 import { reportNowAndThen, sweepHourly, whenGone } from './housekeeping.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import type { ListenAddress } from './listen-address.ts'
-import { listenAll, type Listening, parseAddresses } from './listen-all.ts'
+import { type Listening, listenAll, parseAddresses } from './listen-all.ts'
 import { log } from './log.ts'
 import { joinUses } from './project-use.ts'
 import { readRouteFile } from './route-file.ts'
@@ -128,7 +128,13 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const control = await serveControl(place, { ...commandsOf(parts, files.routes), status, shutdown })
 
   whenGone(options.home, shutdown)
-  log('listening', { ...address, https: listening.httpsAddress, version, pid: process.pid, routes: serving.table.routes.length })
+  log('listening', {
+    ...address,
+    https: listening.httpsAddress,
+    version,
+    pid: process.pid,
+    routes: serving.table.routes.length,
+  })
   return { address, httpsAddress: listening.httpsAddress, status, shutdown, done: done.promise }
 }
 
@@ -146,7 +152,10 @@ type Facts = Listening &
     readonly startedAt: Date
   }
 
-async function statusOf({ serving, pool, access, certificates }: Parts, { startedAt, ...facts }: Facts): Promise<ProxyStatus> {
+async function statusOf(
+  { serving, pool, access, certificates }: Parts,
+  { startedAt, ...facts }: Facts,
+): Promise<ProxyStatus> {
   const here = serving.counts()
   const there = await pool.counts()
   const inUse = certificates.current()?.certificates

@@ -88,7 +88,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     addons: resolving.addons.now,
     onError,
   })
-  const projects = openKnownProjects({ instance, resolving, socket: sockets.proxy }, context)
+  const projects = openKnownProjects({ instance, resolving, sockets }, context)
 
   const provision = createProvision({ isolation, store, engine, config, report: (text) => log.info(text) })
   const commands = openCommands({ instance, resolving, projects, provision, workers }, context)

@@ -33,9 +33,7 @@ export const settings = {
   STACKQUAY_PROXY_HTTPS: z
     .union([z.literal('off').transform(() => null), Address])
     .default({ host: '127.0.0.1', port: 8743 })
-    .describe(
-      'Address under which projects with a certificate answer with https, or `off`. Default: `127.0.0.1:8743`.',
-    ),
+    .describe('Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.'),
   STACKQUAY_TLS_LOCAL: z
     .enum(['on', 'off'])
     .default('off')
@@ -258,7 +256,7 @@ export interface Config {
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
-  /** Where projects answer over TLS; null: nowhere. */
+  /** Where projects answer over TLS; null where the proxy is off too. */
   readonly proxyHttps: { readonly host: string; readonly port: number } | null
   readonly tls: { readonly local: boolean; readonly redirect: boolean; readonly hstsSeconds: number }
   readonly ssh: { readonly host: string; readonly port: number } | null
@@ -339,7 +337,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     home,
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
-    proxyHttps: values.STACKQUAY_PROXY_HTTPS,
+    proxyHttps: values.STACKQUAY_PROXY_HTTP === null ? null : values.STACKQUAY_PROXY_HTTPS,
     tls: {
       local: values.STACKQUAY_TLS_LOCAL === 'on',
       redirect: values.STACKQUAY_TLS_REDIRECT === 'on',

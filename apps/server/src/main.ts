@@ -43,7 +43,7 @@ async function main(): Promise<void> {
     await current.app.close()
     if (isEnding()) return
     // Descriptors that somebody handed over are closed with the app; whoever has them starts the service again.
-    if (sockets.page !== undefined || sockets.proxy !== undefined) process.exit(0)
+    if (Object.keys(sockets).length > 0) process.exit(0)
     current = await open({ config: { ...config, restore: null }, log, sockets })
     say(`Stackquay was restored, and answers at ${current.app.config.publicUrl}`)
   }
@@ -88,9 +88,11 @@ async function open(
 async function portsOf(config: Config, sockets: InheritedSockets): Promise<readonly HeldAddress[]> {
   const page = await heldAddresses(config.listen)
   const proxy = config.proxy === null ? [] : await heldAddresses(config.proxy)
+  const https = config.proxyHttps === null ? [] : await heldAddresses(config.proxyHttps)
   return [
     ...page.filter(({ listens }) => sockets.page === undefined || !listens),
     ...proxy.filter(({ listens }) => sockets.proxy === undefined || !listens),
+    ...https.filter(({ listens }) => sockets.proxyHttps === undefined || !listens),
   ]
 }
 

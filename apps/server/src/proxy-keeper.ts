@@ -1,14 +1,15 @@
 import { join } from 'node:path'
+import type { ProxyCertificates } from '@stackquay/proxy/certificates'
 import {
   ensureProxy,
   type ProxyControl,
   ProxyError,
-  type ProxyStatus,
   type TotalsAnswer,
   type UsesAnswer,
 } from '@stackquay/proxy/control'
 import type { Config } from './config.ts'
 import { addressText } from './ports/held-addresses.ts'
+import type { InheritedSockets } from './ports/inherited-sockets.ts'
 import type { Publication } from './projects/routes.ts'
 import { bringProxyProgram } from './proxy-program.ts'
 import { ensureSystemUser } from './users/system-user.ts'
@@ -22,8 +23,11 @@ export interface ProxyKeeper {
   /** Why the last try to start it failed; null when it did not. */
   fault(): string | null
   put(publication: Publication): Promise<void>
-  /** Called with each proxy that is found or started, and every few seconds with the one that runs. */
-  attend(attendant: Attendant): void
+  /**
+   * Resolves when the proxy makes every new connection with these; another proxy gets them at its start. Rejects with
+   * `certificates_invalid` when it cannot use them, and goes on with those before.
+   */
+  setCertificates(certificates: ProxyCertificates): Promise<void>
   /** What the proxy has under way at an address; undefined when it does not say. */
   flights(host: string, port: number): Promise<{ readonly requests: number; readonly tunnels: number } | undefined>
   /** How projects were used through the proxy since it began; undefined when it does not say. */
@@ -33,27 +37,29 @@ export interface ProxyKeeper {
   close(): void
 }
 
-export type Attendant = (proxy: ProxyControl, status?: ProxyStatus) => Promise<void>
-
 /** Null where the settings want no proxy. */
 export function openProxyKeeper({
-  config: { home, proxy },
-  socket,
+  config: { home, proxy, proxyHttps },
+  sockets,
   onError,
 }: {
-  readonly config: Pick<Config, 'home' | 'proxy'>
-  readonly socket: number | undefined
+  readonly config: Pick<Config, 'home' | 'proxy' | 'proxyHttps'>
+  readonly sockets: InheritedSockets
   onError(error: unknown, what: string): void
 }): ProxyKeeper | null {
-  return proxy === null ? null : createProxyKeeper({ home, listen: addressText(proxy), socket, onError })
+  if (proxy === null) return null
+  const listenHttps = proxyHttps === null ? 'off' : addressText(proxyHttps)
+  return createProxyKeeper({ home, listen: addressText(proxy), listenHttps, sockets, onError })
 }
 
 export function createProxyKeeper(options: {
   /** The service's; the proxy has a folder in it. */
   readonly home: string
   readonly listen: string
-  /** A listening socket from systemd. */
-  readonly socket: number | undefined
+  /** Of https; by default `off`. */
+  readonly listenHttps?: string
+  /** Listening sockets from systemd. */
+  readonly sockets?: InheritedSockets
   onError(error: unknown, what: string): void
   /** Finds the proxy, or starts it. */
   readonly open?: () => Promise<ProxyControl>
@@ -63,19 +69,18 @@ export function createProxyKeeper(options: {
   let control: ProxyControl | null = null
   let fault: string | null = null
   const teller = createTeller()
-  let attendant: Attendant | null = null
-  const attended = async (proxy: ProxyControl, status?: ProxyStatus) =>
-    attendant?.(proxy, status).catch((error: unknown) => options.onError(error, 'giving the proxy its certificates'))
+  const certificates = createCertificateTeller()
   let starting: Promise<ProxyControl> | null = null
 
   const findOrStart = async () => {
-    const { home, listen, socket } = options
+    const { home, listen, listenHttps, sockets } = options
     // Asked each time: without its user the proxy does not run, and never as root instead.
     const as =
       process.platform === 'linux' && process.getuid?.() === 0
         ? { ...(await ensureSystemUser(proxyUserName)), program: bringProxyProgram(home) }
         : undefined
-    return ensureProxy({ home: join(home, 'proxy'), listen, socket, as })
+    const given = { socket: sockets?.proxy, httpsSocket: sockets?.proxyHttps }
+    return ensureProxy({ home: join(home, 'proxy'), listen, listenHttps, ...given, as })
   }
   const ensure = () => {
     starting ??= (options.open ?? findOrStart)()
@@ -84,8 +89,9 @@ export function createProxyKeeper(options: {
         fault = null
         // One that was started just now serves the routes that its predecessor kept on disk; ours are newer.
         teller.forget()
-        await teller.tell(found)
-        await attended(found)
+        // It knows no certificates, and lets connections by https wait until it does.
+        certificates.forget()
+        await Promise.all([teller.tell(found), certificates.tell(found)])
         return found
       })
       .catch((error: unknown) => {
@@ -102,10 +108,7 @@ export function createProxyKeeper(options: {
     const status = await control?.status().catch(() => undefined)
     if (control === null || status === undefined) await ensure()
     // A busy machine kept it from being told: nothing else may change for long, and old addresses would answer for ever.
-    else {
-      await teller.tell(control)
-      await attended(control, status)
-    }
+    else await Promise.all([teller.tell(control), certificates.tell(control)])
   }
   ensure().catch((error: unknown) => options.onError(error, 'starting the proxy'))
   const timer = setInterval(
@@ -126,14 +129,47 @@ export function createProxyKeeper(options: {
         await ensure()
       }
     },
-    attend: (next) => {
-      attendant = next
-      if (control !== null) void attended(control)
+    setCertificates: async (next) => {
+      certificates.news(next)
+      await certificates.tell(control ?? (await ensure()))
     },
     flights: async (host, port) => control?.flights(host, port).catch(() => undefined),
     uses: async () => (await control?.uses().catch(() => undefined))?.projects,
     totals: async () => (await control?.totals().catch(() => undefined))?.projects,
     close: () => clearInterval(timer),
+  }
+}
+
+/** Remembers which certificates the proxy has. Keys are in memory alone. */
+function createCertificateTeller() {
+  let latest: ProxyCertificates | null = null
+  let given: ProxyCertificates | null = null
+  /** The last that a proxy could use. */
+  let usable: ProxyCertificates | null = null
+  let telling: Promise<void> = Promise.resolve()
+  return {
+    news(certificates: ProxyCertificates) {
+      latest = certificates
+    },
+    forget() {
+      given = null
+    },
+    tell(to: ProxyControl): Promise<void> {
+      const mine = telling.then(async () => {
+        const next = latest
+        if (next === null || next === given) return
+        try {
+          await to.setCertificates(next)
+        } catch (error) {
+          if (error instanceof ProxyError && error.code === 'certificates_invalid' && latest === next) latest = usable
+          throw error
+        }
+        given = next
+        usable = next
+      })
+      telling = mine.catch(() => undefined)
+      return mine
+    },
   }
 }
 

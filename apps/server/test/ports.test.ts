@@ -173,7 +173,7 @@ print(*[one.getsockname()[1] for one in sockets], flush=True)
 service = None
 for line in sys.stdin:
   if line.strip() == 'start':
-    env = {**os.environ, 'LISTEN_FDS': '2', 'LISTEN_FDNAMES': 'page:proxy'}
+    env = {**os.environ, 'LISTEN_FDS': '2', 'LISTEN_FDNAMES': 'page:proxy', 'STACKQUAY_PROXY_HTTPS': 'off'}
     env['STACKQUAY_LISTEN'], env['STACKQUAY_PROXY_HTTP'] = ['127.0.0.1:%d' % one.getsockname()[1] for one in sockets]
     service = subprocess.Popen(['sh', '-c', 'LISTEN_PID=$$ exec "$@"', 'sh', *sys.argv[1:]], env=env, pass_fds=(3, 4),
       stdin=subprocess.DEVNULL)

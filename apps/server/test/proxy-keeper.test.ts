@@ -84,7 +84,7 @@ function standIn(t: TestContext) {
   const keeper = createProxyKeeper({
     home: '/nowhere',
     listen: '127.0.0.1:1',
-    socket: undefined,
+    sockets: {},
     onError: () => {},
     lookEveryMs: 5,
     open: async () => {

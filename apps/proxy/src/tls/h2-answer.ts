@@ -48,7 +48,12 @@ export async function sayError(
 }
 
 /** False when the client has left meanwhile. */
-export function sendHead(stream: ServerHttp2Stream, head: readonly string[], isAll: boolean, trailers = false): boolean {
+export function sendHead(
+  stream: ServerHttp2Stream,
+  head: readonly string[],
+  isAll: boolean,
+  trailers = false,
+): boolean {
   if (stream.destroyed || stream.closed || stream.headersSent) return false
   stream.respond(head as unknown as Parameters<ServerHttp2Stream['respond']>[0], {
     endStream: isAll,

@@ -1,5 +1,6 @@
 import { instanceId } from '../access/session-origin.ts'
 import { createNetwork, type Network } from '../network/network.ts'
+import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { forgetDeleted } from '../projects/forget-deleted.ts'
 import { openProjects, type Projects } from '../projects/open-projects.ts'
 import { createPublished, createPublishedTable, type Published } from '../projects/published.ts'
@@ -32,18 +33,18 @@ export function openKnownProjects(
   {
     instance: { store, engine, engines },
     resolving: { resolver, images },
-    socket,
+    sockets,
   }: {
     readonly instance: Pick<Instance, 'store' | 'engine' | 'engines'>
     readonly resolving: Pick<Resolving, 'resolver' | 'images'>
-    /** A listening socket for the proxy, from systemd. */
-    readonly socket: number | undefined
+    /** Listening sockets for the proxy, from systemd. */
+    readonly sockets: InheritedSockets
   },
   { config, now, onError, signal }: Pick<AppContext, 'config' | 'now' | 'onError' | 'signal'>,
 ): KnownProjects {
   const network = createNetwork(store)
   const passes = createPagePasses(store, () => instanceId(store))
-  const keeper = openProxyKeeper({ config, socket, onError })
+  const keeper = openProxyKeeper({ config, sockets, onError })
   const stopForgetting = forgetDeleted({ store, resolver, keeper, onError })
   const { named } = engines
   const projects = openProjects({ store, resolver, engine, named, config, network, passes, keeper, now, onError })

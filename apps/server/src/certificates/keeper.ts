@@ -6,7 +6,7 @@ import type { KnownCertificates } from './known.ts'
 import { type LocalDeps, renewLocal } from './local-certificates.ts'
 import { type NeededDeps, neededHosts } from './needed-hosts.ts'
 import { createPageCertificate, type PageCertificate } from './page-certificate.ts'
-import { type CertificateTeller, type Challenges, createCertificateTeller } from './to-proxy.ts'
+import { type CertificateTeller, createCertificateTeller } from './to-proxy.ts'
 
 /** Sees to it that hosts have certificates, that the proxy has them, and that addresses say https where they do. */
 export interface CertificateKeeper {
@@ -18,8 +18,8 @@ export interface CertificateKeeper {
   fault(): string | null
   /** Certificates whose keys cannot be read. */
   readonly unreadable: CertificateTeller['unreadable']
-  /** For who proves that names are ours. Ends when the proxy answers with them; fails when it does not. */
-  challenge(challenges: Challenges): Promise<void>
+  /** For who proves that names are ours. */
+  readonly challenge: CertificateTeller['challenge']
   readonly page: PageCertificate
   /** After certificates, names or settings changed. Ends when everything stands on them, or could not. */
   renew(): Promise<void>
@@ -30,7 +30,7 @@ export interface CertificateKeeperDeps extends NeededDeps, Omit<LocalDeps, 'know
   readonly store: Pick<Store, 'certificates' | 'transaction' | 'onCommit'>
   readonly known: KnownCertificates
   readonly config: Config
-  readonly proxy: Pick<ProxyKeeper, 'attend'> | null
+  readonly proxy: Pick<ProxyKeeper, 'setCertificates'> | null
   /** Projects are known from then on. */
   readonly ready: Promise<void>
   /** These projects have other addresses now. */
@@ -41,11 +41,12 @@ export interface CertificateKeeperDeps extends NeededDeps, Omit<LocalDeps, 'know
 const everyMs = 3600_000
 /** What changes together is looked at together. */
 const waitMs = 200
+const againMs = 30_000
 const relevant: ReadonlySet<string> = new Set(['project.created', 'project.changed', 'project.deleted'])
 
 export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateKeeper {
   const { store, known, config, proxy, now, onError } = deps
-  const teller = createCertificateTeller({ store, serving: known.serving, config, now })
+  const teller = createCertificateTeller({ store, serving: known.serving, config, proxy, now })
   const page = createPageCertificate({ store, known, config, now })
   const hosts = () => neededHosts(deps)
   let fault: string | null = null
@@ -71,6 +72,7 @@ export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateK
       await renewLocal(needed, deps)
     } catch (error) {
       fault = `Local certificates were not made: ${messageOf(error)}`
+      soon(againMs)
       onError(error, 'making local certificates')
     }
     await known.load()
@@ -83,6 +85,7 @@ export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateK
     }
     await teller.tell().catch((error: unknown) => {
       fault ??= `The proxy did not take the certificates: ${messageOf(error)}`
+      soon(againMs)
       onError(error, 'giving the proxy its certificates')
     })
     await readdress(needed)
@@ -92,27 +95,23 @@ export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateK
   )
 
   let waiting: NodeJS.Timeout | undefined
-  const soon = () => {
+  const soon = (inMs = waitMs) => {
     waiting ??= setTimeout(() => {
       waiting = undefined
       void renew()
-    }, waitMs).unref()
+    }, inMs).unref()
   }
   const stopListening = store.onCommit((events) => {
     if (events.some(({ type }) => relevant.has(type))) soon()
   })
   const timer = setInterval(() => void renew(), everyMs).unref()
-  proxy?.attend(async (control, status) => teller.tell(control, status))
   void renew()
   return {
     needed: hosts,
     troubles: () => certificateTroubles(known.serving(), hosts(), now()),
     fault: () => fault,
     unreadable: teller.unreadable,
-    challenge: async (challenges) => {
-      teller.challenge(challenges)
-      await teller.tell()
-    },
+    challenge: teller.challenge,
     page,
     renew,
     close: async () => {

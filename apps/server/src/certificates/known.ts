@@ -31,7 +31,7 @@ export function createKnownCertificates({
   now,
 }: {
   readonly store: Pick<Store, 'certificates'>
-  readonly config: Pick<Config, 'proxy' | 'proxyHttps' | 'tls' | 'baseDomain'>
+  readonly config: Pick<Config, 'proxyHttps' | 'tls' | 'baseDomain'>
   readonly now: () => Date
 }): KnownCertificates {
   let rows: readonly CertificateRow[] = []
@@ -45,7 +45,7 @@ export function createKnownCertificates({
     page: () => rows.find(isOfPage) ?? null,
     of,
     isSecure: (host) => {
-      if (serversOf(config) === null) return false
+      if (config.proxyHttps === null) return false
       const found = of(host)
       if (found !== null && isValidAt(found, now())) return true
       // The one of a project that was made just now is on its way.
@@ -61,8 +61,3 @@ export function createKnownCertificates({
 }
 
 const isOfPage = ({ source, subject }: CertificateRow) => source === 'local' && subject === pageSubject
-
-/** Where projects answer over TLS; null without. */
-export function serversOf({ proxy, proxyHttps }: Pick<Config, 'proxy' | 'proxyHttps'>): Config['proxyHttps'] {
-  return proxy === null ? null : proxyHttps
-}

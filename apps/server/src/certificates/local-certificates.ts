@@ -3,13 +3,13 @@ import { isLeafDue, isLocalName, leafTimes, localLeaves, type NeededHost, renewa
 import { byTheService, type CertificateRow, type Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import { makeAuthority, signLeaf } from './authority.ts'
-import { type KnownCertificates, pageSubject, serversOf } from './known.ts'
+import { type KnownCertificates, pageSubject } from './known.ts'
 import { pageNames } from './page-certificate.ts'
 
 export interface LocalDeps {
   readonly store: Pick<Store, 'certificates' | 'transaction'>
   readonly known: Pick<KnownCertificates, 'authority' | 'domains' | 'serving' | 'page' | 'load'>
-  readonly config: Pick<Config, 'baseDomain' | 'listen' | 'publicUrl' | 'tls' | 'proxy' | 'proxyHttps'>
+  readonly config: Pick<Config, 'baseDomain' | 'listen' | 'publicUrl' | 'tls' | 'proxyHttps'>
   readonly now: () => Date
 }
 
@@ -22,9 +22,8 @@ export async function renewLocal(needed: readonly NeededHost[], deps: LocalDeps)
 
   const authority = await authorityFor(deps)
   const key = (await store.certificates.key(authority.id)).expose()
-  const servers = serversOf(config)
   const wanted = new Map([
-    ...(servers === null ? [] : localLeaves(needed, { baseDomain: config.baseDomain, domains: authority.names })),
+    ...(config.proxyHttps === null ? [] : localLeaves(needed, { baseDomain: config.baseDomain, domains: authority.names })),
     [pageSubject, pageNames(config, authority.names)] as const,
   ])
   const gone = before.filter(({ subject }) => !wanted.has(subject))

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { addressText } from '../ports/held-addresses.ts'
 import { chainWarning } from './check-own.ts'
 import type { CertificateKeeper } from './keeper.ts'
-import { type KnownCertificates, type ServingRow, serversOf } from './known.ts'
+import { type KnownCertificates, type ServingRow } from './known.ts'
 import { nameOf } from './read-certificate.ts'
 
 export interface ViewDeps {
@@ -22,14 +22,8 @@ export async function tlsView(deps: ViewDeps): Promise<Tls> {
   const slugs = new Map((await store.projects.all()).map(({ id, slug }) => [id, slug]))
   const needed = keeper.needed()
   const authority = known.authority()
-  const servers = serversOf(config)
-  const certificates = known.serving().map((row) =>
-    certificateView(
-      row,
-      needed.map(({ host }) => host),
-      deps,
-    ),
-  )
+  const { proxyHttps } = config
+  const certificates = known.serving().map((row) => certificateView(row, needed.map(({ host }) => host), deps))
   const hosts = needed.map(({ host, project }) => ({
     host,
     project: project === null ? null : (slugs.get(project) ?? null),
@@ -37,7 +31,7 @@ export async function tlsView(deps: ViewDeps): Promise<Tls> {
     https: known.isSecure(host),
   }))
   return {
-    listen: servers === null ? null : addressText(servers),
+    listen: proxyHttps === null ? null : addressText(proxyHttps),
     authority:
       authority === null
         ? null

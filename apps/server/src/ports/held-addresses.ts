@@ -23,6 +23,15 @@ export async function heldAddresses({ host, port }: Address): Promise<readonly H
   return [...new Set([...listening, ...same])].map((one) => ({ host: one, port, listens: listening.includes(one) }))
 }
 
+/** Ports that a program of a project never gets. */
+export function servicePorts(config: {
+  readonly listen: Address
+  readonly proxy: Address | null
+  readonly proxyHttps: Address | null
+}): readonly number[] {
+  return [config.listen, config.proxy, config.proxyHttps].flatMap((address) => (address === null ? [] : [address.port]))
+}
+
 /** Written differently, and the same machine for a browser. */
 const pairs = [
   ['127.0.0.1', '::1'],

@@ -5,10 +5,12 @@ import { ConfigError } from '../config.ts'
 export interface InheritedSockets {
   readonly page?: number
   readonly proxy?: number
+  readonly proxyHttps?: number
 }
 
 const firstDescriptor = 3
-const names = ['page', 'proxy'] as const
+/** As socket units name them, and here. */
+const names = { page: 'page', proxy: 'proxy', 'proxy-https': 'proxyHttps' } as const
 
 /**
  * Reads what a socket unit has handed over: `LISTEN_FDS` descriptors from 3 on, named by `LISTEN_FDNAMES`. They are for the
@@ -24,13 +26,13 @@ export function takeInheritedSockets(
   if (count === undefined || Number(receiver) !== pid) return {}
   if (!/^\d{1,3}$/.test(count)) throw new ConfigError(`LISTEN_FDS is "${count}", which is no number of sockets.`)
 
-  const sockets: { page?: number; proxy?: number } = {}
+  const sockets: { page?: number; proxy?: number; proxyHttps?: number } = {}
   const words = given.split(':')
   for (let index = 0; index < Number(count); index += 1) {
-    const name = names.find((one) => one === words[index])
+    const name = Object.entries(names).find(([word]) => word === words[index])?.[1]
     if (name === undefined || sockets[name] !== undefined) {
       throw new ConfigError(
-        `Socket ${index + 1} from systemd is named "${words[index] ?? ''}". Give each socket unit one ListenStream, and FileDescriptorName=page or FileDescriptorName=proxy.`,
+        `Socket ${index + 1} from systemd is named "${words[index] ?? ''}". Give each socket unit one ListenStream, and FileDescriptorName=page or FileDescriptorName=proxy; that of https is proxy-https.`,
       )
     }
     const fd = firstDescriptor + index

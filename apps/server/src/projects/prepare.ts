@@ -8,6 +8,7 @@ import { type Account, makeGivenFolder } from '@stackquay/engines'
 import { newId, type PortLease, type Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { Provision } from '../isolation/provision.ts'
+import { servicePorts } from '../ports/held-addresses.ts'
 import type { Known, Model } from './model.ts'
 import { rememberWriters } from './remember-writers.ts'
 
@@ -97,7 +98,7 @@ export async function freePorts(
   const leased = new Set((await store.ports.all()).map((lease: PortLease) => lease.hostPort))
   const free: number[] = []
   for (let port = config.portRange.from; port <= config.portRange.to && free.length < count; port += 1) {
-    if (leased.has(port) || port === config.listen.port || port === config.proxy?.port) continue
+    if (leased.has(port) || servicePorts(config).includes(port)) continue
     if ((await engine.portOwner(port, signal)) === null) free.push(port)
   }
   return free

@@ -2,6 +2,7 @@ import { ProblemError } from '@stackquay/contract'
 import type { Engine } from '@stackquay/engine-api'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import { servicePorts } from '../ports/held-addresses.ts'
 
 /** Of what exists a short while: each port that something has, with who has it. */
 export type HeldPorts = Map<number, string>
@@ -23,7 +24,7 @@ export function createSparePorts({
 }: {
   readonly store: Pick<Store, 'ports'>
   readonly engine: Pick<Engine, 'portOwner'>
-  readonly config: Pick<Config, 'portRange' | 'listen' | 'proxy'>
+  readonly config: Pick<Config, 'portRange' | 'listen' | 'proxy' | 'proxyHttps'>
   /** Changed here alone; whoever else has it sees what is held. */
   readonly held: HeldPorts
 }): SparePorts {
@@ -32,7 +33,7 @@ export function createSparePorts({
     const found: number[] = []
     // From the other end than leases, so that a new one seldom wants the same port at the same moment.
     for (let port = config.portRange.to; port >= config.portRange.from && found.length < count; port -= 1) {
-      if (leased.has(port) || held.has(port) || port === config.listen.port || port === config.proxy?.port) continue
+      if (leased.has(port) || held.has(port) || servicePorts(config).includes(port)) continue
       // Taken before anybody is asked, so that two that look at once never choose the same.
       held.set(port, holder)
       if ((await engine.portOwner(port, signal).catch(giveBack(port))) === null) found.push(port)

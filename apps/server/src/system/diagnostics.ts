@@ -210,6 +210,17 @@ async function runsAs(uid: number | null): Promise<string> {
   return `, runs as ${name === null ? `uid ${uid}` : `"${name}"`}`
 }
 
+function systemdHoldsAll(
+  sockets: InheritedSockets,
+  { proxy, proxyHttps }: Pick<Config, 'proxy' | 'proxyHttps'>,
+): boolean {
+  return (
+    sockets.page !== undefined &&
+    (sockets.proxy !== undefined || proxy === null) &&
+    (sockets.proxyHttps !== undefined || proxyHttps === null)
+  )
+}
+
 /** Whether a program of a project can take the ports of page and proxy while the service is down. */
 const heldPortsCheck =
   ({ ports, config, sockets }: DiagnosticsDeps): Check =>
@@ -217,7 +228,7 @@ const heldPortsCheck =
     const answer = (status: DiagnosticCheck['status'], detail: string, hint: string | null = null) =>
       made('held-ports', 'network', 'Ports of page and proxy', status, detail, hint)
     if (ports === null) return []
-    if (sockets.page !== undefined && (sockets.proxy !== undefined || config.proxy === null)) {
+    if (systemdHoldsAll(sockets, config)) {
       return answer('ok', 'systemd holds the sockets, also while the service is down.')
     }
     if (!sharesPorts()) {
