@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
+import { request } from 'node:https'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import type { TLSSocket } from 'node:tls'
 import { freePort, temporaryHome, waitFor } from '@stackquay/testkit'
 import { type AcmeServer, type DnsServer, serveDns, servePebble } from '@stackquay/testkit/acme-lab'
 import { type ShownProject, showProject } from './support/shown-project.ts'
@@ -12,11 +13,13 @@ describe('certificates of an ACME authority', () => {
   let dns: DnsServer
   let pebble: AcmeServer
   let folder: string
+  let httpsPort: number
   let settings: Record<string, unknown>
 
   before(async () => {
     folder = stack.use(await temporaryHome()).path
-    shown = await showProject({ STACKQUAY_PROXY_HTTPS: `127.0.0.1:${await freePort()}` })
+    httpsPort = await freePort()
+    shown = await showProject({ STACKQUAY_PROXY_HTTPS: `127.0.0.1:${httpsPort}` })
     stack.defer(() => shown.close())
     dns = stack.use(
       await serveDns(join(folder, 'dns'), {
@@ -80,7 +83,9 @@ describe('certificates of an ACME authority', () => {
     const { body } = await shown.api('GET', '/projects/shop/domains')
     const domain = body.items.find(({ host }: { host: string }) => host === 'shop.example.org')
     assert.match(domain.url, /^https:\/\/shop\.example\.org/)
-    assert.equal((await shown.get('shop.example.org', '/.well-known/acme-challenge/none')).status === 200, false)
+    const answer = await overTls(httpsPort, 'shop.example.org', await pebble.issuingRoot())
+    assert.deepEqual([answer.status, answer.authorized], [200, true])
+    assert.equal(answer.issuer?.includes('Pebble'), true)
   })
 
   it('a name that fails says why, in the words of the authority, waits, and keeps no other from its own', async () => {
@@ -121,6 +126,25 @@ describe('certificates of an ACME authority', () => {
     const { body: audit } = await shown.api('GET', '/audit?limit=100')
     const actions = audit.items.map(({ action }: { action: string }) => action)
     for (const action of ['acme.put', 'acme.delete', 'certificate.obtain']) assert.ok(actions.includes(action), action)
-    assert.equal(new X509Certificate(pebble.roots).subject.includes('pebble'), true)
   })
 })
+
+interface SecureAnswer {
+  readonly status: number | undefined
+  readonly authorized: boolean
+  readonly issuer: string | undefined
+}
+
+function overTls(port: number, servername: string, ca: string): Promise<SecureAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<SecureAnswer>()
+  const asked = request(
+    { host: '127.0.0.1', port, servername, ca, headers: { host: servername }, agent: false },
+    (response) => {
+      const { authorized, getPeerX509Certificate } = response.socket as TLSSocket
+      const issuer = getPeerX509Certificate.call(response.socket)?.issuer
+      response.resume().once('end', () => resolve({ status: response.statusCode, authorized, issuer }))
+    },
+  )
+  asked.once('error', reject).end()
+  return promise
+}
