@@ -23,14 +23,20 @@ describe('certificates of an ACME authority', () => {
     stack.defer(() => shown.close())
     dns = stack.use(
       await serveDns(join(folder, 'dns'), {
-        zones: [{ name: 'example.org', isDynamic: true, records: ['shop IN A 127.0.0.1', 'late IN A 127.0.0.1'] }],
+        zones: [
+          {
+            name: 'example.org',
+            isDynamic: true,
+            records: ['shop', 'mail', 'late'].map((name) => `${name} IN A 127.0.0.1`),
+          },
+        ],
       }),
     )
     pebble = stack.use(
       await servePebble(join(folder, 'pebble'), {
         dnsServer: dns.address,
         httpPort: shown.service.proxyPort,
-        tlsPort: await freePort(),
+        tlsPort: httpsPort,
       }),
     )
     settings = {
@@ -39,7 +45,7 @@ describe('certificates of an ACME authority', () => {
       email: 'admin@example.org',
       termsAgreed: true,
       challenge: 'http-01',
-      forwardedPorts: [80],
+      forwardedPorts: [80, 443],
       resolvers: [dns.address],
     }
   })
@@ -66,8 +72,9 @@ describe('certificates of an ACME authority', () => {
     assert.equal((await shown.api('GET', '/settings/tls/acme')).body.settings, null)
   })
 
-  it('a name that was added gets a certificate, proved over HTTP through our proxy, and its address says https', async () => {
-    const put = await shown.api('PUT', '/settings/tls/acme', settings)
+  it('a name that was added gets a certificate, proved at our listener by TLS-ALPN-01, and its address says https', async () => {
+    // No certificate is there yet: the listener has to speak TLS for the proof alone.
+    const put = await shown.api('PUT', '/settings/tls/acme', { ...settings, challenge: 'tls-alpn-01' })
     assert.equal(put.status, 200, JSON.stringify(put.body))
     assert.equal((await shown.api('POST', '/projects/shop/domains', { host: 'shop.example.org' })).status, 201)
     await waitFor('the certificate', async () => (await order('shop.example.org'))?.state === 'valid', {
@@ -86,6 +93,31 @@ describe('certificates of an ACME authority', () => {
     const answer = await overTls(httpsPort, 'shop.example.org', await pebble.issuingRoot())
     assert.deepEqual([answer.status, answer.authorized], [200, true])
     assert.equal(answer.issuer?.includes('Pebble'), true)
+  })
+
+  it('HTTP-01 is proved through our proxy, and a renewal asked for takes the place of the one before', async () => {
+    assert.equal((await shown.api('PUT', '/settings/tls/acme', settings)).status, 200)
+    await shown.api('POST', '/projects/shop/domains', { host: 'mail.example.org' })
+    await waitFor('the certificate', async () => (await order('mail.example.org'))?.state === 'valid', {
+      timeoutMs: 30_000,
+      everyMs: 200,
+    }).catch(async (error) => assert.fail(`${error} ${JSON.stringify(await order('mail.example.org'))}`))
+    const before = await certificate('mail.example.org')
+    assert.equal((await shown.api('POST', '/settings/tls/acme/renew?name=mail.example.org')).status, 200)
+    await waitFor(
+      'another one',
+      async () => (await certificate('mail.example.org'))?.fingerprint !== before.fingerprint,
+      {
+        timeoutMs: 30_000,
+        everyMs: 200,
+      },
+    )
+    const { body } = await shown.api('GET', '/settings/tls')
+    assert.equal(
+      body.certificates.filter(({ names }: { names: string[] }) => names.includes('mail.example.org')).length,
+      1,
+    )
+    assert.equal((await shown.api('POST', '/settings/tls/acme/renew?name=none.example.org')).status, 404)
   })
 
   it('a name that fails says why, in the words of the authority, waits, and keeps no other from its own', async () => {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { Acme, AcmeInput } from '../schemas/acme.ts'
 
@@ -47,10 +48,11 @@ export const renewAcme = operation({
   method: 'POST',
   path: '/settings/tls/acme/renew',
   tag: 'System',
-  summary: 'Try now what failed or waits',
+  summary: 'Try now what failed or waits, or renew one',
   description: 'Limits of the authority hold.',
   access: instance,
+  query: z.object({ name: z.string().max(253).optional().describe('Renew this one, also before its time.') }),
   results: { 200: Acme },
-  problems: ['conflict'],
+  problems: ['not_found', 'conflict'],
   audit: 'acme.renew',
 })

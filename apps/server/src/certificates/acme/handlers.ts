@@ -65,13 +65,23 @@ export function acmeHandlers(
       return { status: 204 }
     },
 
-    renewAcme: async (_input, context) => {
-      if ((await readAcme(store)) === null)
+    renewAcme: async ({ query }, context) => {
+      const stored = await readAcme(store)
+      if (stored === null)
         throw new ProblemError('conflict', 'No authority is set that certificates come from.', {
           hint: 'Set one: stq tls acme set, or Settings → Certificates.',
         })
-      await store.transaction((tx) => tx.audit.append(context.audit({ action: 'acme.renew' })))
-      await acme.tryNow()
+      const { name } = query
+      const one =
+        name === undefined ? null : ((await acme.wanted(stored)).find(({ subject }) => subject === name) ?? null)
+      if (name !== undefined && one === null)
+        throw new ProblemError('not_found', `No certificate for "${name}" is wanted of the authority.`)
+      await store.transaction(async (tx) => {
+        const held = one?.id == null ? null : await store.certificates.find(one.id)
+        if (held !== null) await tx.certificates.fail(held.id, held.lastFailure, now().toISOString())
+        await tx.audit.append(context.audit({ action: 'acme.renew', target: name ?? null }))
+      })
+      await acme.tryNow(name)
       return { status: 200, body: await acmeView(deps) }
     },
   }

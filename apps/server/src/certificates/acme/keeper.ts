@@ -17,8 +17,8 @@ export interface AcmeKeeper {
   troubles(): readonly CertificateTrouble[]
   /** After settings or names changed. */
   wake(): void
-  /** A person asks for it: own pauses are over, limits of the authority hold. */
-  tryNow(): Promise<void>
+  /** A person asks for it, for one name or all: own pauses are over, limits of the authority hold. */
+  tryNow(name?: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -119,9 +119,9 @@ export function openAcmeKeeper(given: AcmeKeeperDeps): AcmeKeeper {
     running: () => running,
     troubles: () => troubles,
     wake,
-    tryNow: async () => {
+    tryNow: async (name) => {
       await store.transaction(async (tx) => {
-        for (const row of await store.acme.all())
+        for (const row of (await store.acme.all()).filter(({ subject }) => name === undefined || subject === name))
           await tx.acme.put({ ...row, attempts: { ...askedByPerson(row.attempts as unknown as Attempts) } })
       })
       wake()
