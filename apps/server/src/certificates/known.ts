@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import {
   certificateFor,
   isLocalName,
@@ -57,7 +56,7 @@ export function createKnownCertificates({
       const local = config.tls.local ? authority() : null
       return local !== null && isLocalName(host, local.names)
     },
-    domains: () => localDomains({ baseDomain: config.baseDomain, machine: hostname() }),
+    domains: () => localDomains(config.baseDomain),
     load: async () => {
       rows = await store.certificates.all()
       serving = rows.filter((row): row is ServingRow => row.source !== 'authority' && !isOfPage(row))
