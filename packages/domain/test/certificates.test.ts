@@ -83,9 +83,9 @@ test('whoever takes an exact name over a wildcard, else the first, chooses the s
 })
 
 test('the local authority speaks for private names and the base domain alone', () => {
-  const domains = localDomains({ baseDomain: 'dev.example.org', machine: 'Tower' })
-  assert.deepEqual(domains, ['localhost', 'test', 'internal', 'local', 'lan', 'home.arpa', 'dev.example.org', 'tower'])
-  assert.deepEqual(localDomains({ baseDomain: 'apps.test', machine: '' }).includes('apps.test'), false)
+  const domains = localDomains('dev.example.org')
+  assert.deepEqual(domains, ['localhost', 'test', 'internal', 'local', 'lan', 'home.arpa', 'dev.example.org'])
+  for (const base of ['apps.test', 'localhost', 'dev', 'com']) assert.equal(localDomains(base).includes(base), base === 'localhost')
   const needed = [
     { host: 'shop.dev.example.org', project: 'a' },
     { host: 'queue--shop.dev.example.org', project: 'a' },
@@ -104,7 +104,7 @@ test('the local authority speaks for private names and the base domain alone', (
 })
 
 test('below "localhost" every name is named, because no client takes its wildcard', () => {
-  const domains = localDomains({ baseDomain: 'localhost', machine: '' })
+  const domains = localDomains('localhost')
   const leaves = localLeaves(
     [
       { host: 'shop.localhost', project: 'a' },

@@ -65,6 +65,7 @@ export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateK
   const once = async () => {
     await deps.ready
     if (closed) return
+    await known.load()
     const needed = hosts()
     secure ??= new Map(needed.map(({ host }) => [host, known.isSecure(host)]))
     try {

@@ -1,5 +1,10 @@
-import { hostname } from 'node:os'
-import { certificateFor, isLocalName, isValidAt, type KnownCertificate, localDomains } from '@stackquay/domain'
+import {
+  certificateFor,
+  isLocalName,
+  isValidAt,
+  type KnownCertificate,
+  localDomains,
+} from '@stackquay/domain'
 import type { CertificateRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 
@@ -36,8 +41,7 @@ export function createKnownCertificates({
 }): KnownCertificates {
   let rows: readonly CertificateRow[] = []
   let serving: readonly ServingRow[] = []
-  const authority = () =>
-    rows.find((row) => row.source === 'authority' && Date.parse(row.notAfter) > now().getTime()) ?? null
+  const authority = () => rows.find((row) => row.source === 'authority' && Date.parse(row.notAfter) > now().getTime()) ?? null
   const of = (host: string) => certificateFor(host, serving, now())
   return {
     serving: () => serving,
@@ -52,7 +56,7 @@ export function createKnownCertificates({
       const local = config.tls.local ? authority() : null
       return local !== null && isLocalName(host, local.names)
     },
-    domains: () => localDomains({ baseDomain: config.baseDomain, machine: hostname() }),
+    domains: () => localDomains(config.baseDomain),
     load: async () => {
       rows = await store.certificates.all()
       serving = rows.filter((row): row is ServingRow => row.source !== 'authority' && !isOfPage(row))

@@ -48,11 +48,10 @@ export async function renewLocal(needed: readonly NeededHost[], deps: LocalDeps)
 }
 
 /** The one there is, unless it cannot speak for the base domain of now: then a new one, which people have to trust anew. */
-async function authorityFor({ store, known, config, now }: LocalDeps): Promise<CertificateRow> {
+async function authorityFor({ store, known, now }: LocalDeps): Promise<CertificateRow> {
   const domains = known.domains()
   const before = known.authority()
-  // The name of the machine may change each day; the base domain alone is worth trusting another one for.
-  if (before !== null && isLocalName(config.baseDomain, before.names)) return before
+  if (before !== null && domains.every((domain) => isLocalName(domain, before.names))) return before
   const made = await makeAuthority({ domains, host: hostname() }, now())
   await store.transaction(async (tx) => {
     const row = {

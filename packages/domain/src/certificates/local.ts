@@ -26,17 +26,13 @@ export const localAddressBlocks = [
   'fe80::/10',
 ] as const
 
-/** The domains that the authority of an instance may speak for. */
-export function localDomains({
-  baseDomain,
-  machine,
-}: {
-  readonly baseDomain: string
-  readonly machine: string
-}): readonly string[] {
-  const all = [...privateNames, baseDomain, machine].map((name) => name.toLowerCase()).filter((name) => name !== '')
-  const unique = [...new Set(all)]
-  return unique.filter((name) => !unique.some((other) => other !== name && liesBelow(name, other)))
+/**
+ * The domains that the authority of an instance may speak for. A base domain of one label is none of them: `dev` is also all that the
+ * internet has below it.
+ */
+export function localDomains(baseDomain: string): readonly string[] {
+  const isOwn = baseDomain.includes('.') && !isLocalName(baseDomain, privateNames)
+  return isOwn ? [...privateNames, baseDomain] : privateNames
 }
 
 export function isLocalName(host: string, domains: readonly string[]): boolean {
