@@ -65,11 +65,7 @@ async function authorityFor({ store, known, now }: LocalDeps): Promise<Certifica
     } as const
     const { id } = await tx.certificates.put(row, made.key)
     await tx.audit.append(
-      byTheService({
-        action: 'certificate.authority',
-        target: id,
-        changes: { after: { domains, until: row.notAfter } },
-      }),
+      byTheService({ action: 'certificate.authority', target: id, changes: { after: { domains, until: row.notAfter } } }),
     )
     await tx.events.append(certificateEvent())
   })
