@@ -237,6 +237,11 @@ const general = createRoute({
   path: '/settings/general',
   component: lazyRouteComponent(() => import('./pages/general-page.tsx'), 'GeneralPage'),
 })
+const certificates = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/certificates',
+  component: lazyRouteComponent(() => import('./pages/certificates-page.tsx'), 'CertificatesPage'),
+})
 const secretKey = createRoute({
   getParentRoute: () => app,
   path: '/settings/secret-key',
@@ -314,6 +319,7 @@ export const router = createRouter({
       sshKeys,
       users,
       general,
+      certificates,
       secretKey,
       addons,
       allBackups,

@@ -170,6 +170,9 @@ function apply(event: EventRecord): void {
     case 'trash.changed':
       void queryClient.invalidateQueries({ queryKey: ['trash'] })
       return
+    case 'certificate.changed':
+      void queryClient.invalidateQueries({ queryKey: ['tls'] })
+      return
     case 'webhook.changed':
       void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
       return

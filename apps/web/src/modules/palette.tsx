@@ -136,6 +136,11 @@ function Pages({ onClose }: { onClose: () => void }) {
             onSelect={then(() => navigate({ to: '/settings/general' }))}
           />
           <Entry
+            icon={ShieldCheck}
+            value={texts.nav.certificates}
+            onSelect={then(() => navigate({ to: '/settings/certificates' }))}
+          />
+          <Entry
             icon={Vault}
             value={texts.nav.secretKey}
             onSelect={then(() => navigate({ to: '/settings/secret-key' }))}

@@ -14,6 +14,7 @@ import {
   MonitorSmartphone,
   Puzzle,
   Search,
+  ShieldCheck,
   SlidersHorizontal,
   Stethoscope,
   Trash2,
@@ -154,6 +155,9 @@ function InstanceItems() {
       <Item to="/settings/general" icon={SlidersHorizontal}>
         {texts.nav.general}
       </Item>
+      <Item to="/settings/certificates" icon={ShieldCheck}>
+        {texts.nav.certificates}
+      </Item>
       <Item to="/settings/secret-key" icon={Vault}>
         {texts.nav.secretKey}
       </Item>
@@ -208,7 +212,7 @@ function Item({
   to:
     | '/'
     | '/activity'
-    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'certificates' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string
