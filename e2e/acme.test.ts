@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { freePort, temporaryHome, waitFor } from '@stackquay/testkit'
 import { type AcmeServer, type DnsServer, serveDns, servePebble } from '@stackquay/testkit/acme-lab'
+import { assertLooks, openPage } from './support/page.ts'
 import { type ShownProject, showProject } from './support/shown-project.ts'
 
 describe('certificates of an ACME authority', () => {
@@ -118,6 +119,44 @@ describe('certificates of an ACME authority', () => {
       1,
     )
     assert.equal((await shown.api('POST', '/settings/tls/acme/renew?name=none.example.org')).status, 404)
+  })
+
+  it('the page sets it up, says what is refused where it belongs, and shows how far each name is', {
+    timeout: 90_000,
+  }, async () => {
+    assert.equal((await shown.api('DELETE', '/settings/tls/acme')).status, 204)
+    const { browser, page } = await openPage(shown.service)
+    stack.defer(() => browser.close())
+    const dialog = page.getByRole('dialog')
+    await page.goto(`${shown.service.url}/settings/certificates`)
+    await page.getByText('No authority is asked').waitFor()
+    await assertLooks(page, 'no acme')
+    await page.getByRole('button', { name: 'Set up ACME' }).click()
+    await dialog.getByLabel('Authority', { exact: true }).selectOption('other')
+    await dialog.getByLabel('Address of its directory').fill(pebble.directoryUrl)
+    await dialog.getByLabel(/^Root certificate/).fill(pebble.roots)
+    await dialog.getByText('External account, resolvers').click()
+    await dialog.getByLabel(/^DNS servers/).fill(dns.address)
+    await dialog.getByLabel('I agree to the terms of the authority').check()
+    await dialog.getByRole('button', { name: 'Save and ask for certificates' }).click()
+    await dialog.getByText('HTTP-01 is asked at port 80, which is not the proxy’s').waitFor()
+    await assertLooks(page, 'acme form')
+    await dialog.getByLabel('Port 80 of the outside leads to the proxy').check()
+    await dialog.getByRole('button', { name: 'Save and ask for certificates' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await page
+      .getByRole('row', { name: /shop\.example\.org.*Valid/ })
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'More actions for ACME' }).click()
+    await page.getByRole('menuitem', { name: 'Change…' }).click()
+    await dialog.getByLabel('How names are proved').selectOption('dns-01')
+    await dialog.getByLabel('DNS provider').selectOption('cloudflare')
+    await assertLooks(page, 'acme form by DNS')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await shown.api('POST', '/projects/shop/domains', { host: 'lost.example.org' })
+    await page.getByText('lost.example.org has no address in the DNS').first().waitFor()
+    await assertLooks(page, 'acme')
   })
 
   it('a name that fails says why, in the words of the authority, waits, and keeps no other from its own', async () => {

@@ -12,6 +12,7 @@ import { Loaded } from '../components/loaded.tsx'
 import { PageHeader, Panel } from '../components/panel.tsx'
 import { toastDone } from '../components/toast.tsx'
 import { texts } from '../texts/index.ts'
+import { AcmePanel } from './certificates/acme-panel.tsx'
 import { AddCertificate } from './certificates/add-certificate.tsx'
 import { CertificatesTable } from './certificates/certificates-table.tsx'
 import { HostsTable } from './certificates/hosts-table.tsx'
@@ -50,6 +51,7 @@ export function CertificatesPage() {
                 <CertificatesTable certificates={tls.certificates} onRemove={setRemoving} />
               )}
             </Panel>
+            <AcmePanel />
             <LocalAuthority authority={tls.authority} onChanged={() => void query.refetch()} />
             {tls.hosts.length > 0 && (
               <Panel title={t.hosts} detail={t.hostsDetail} flush>

@@ -3027,6 +3027,7 @@ export const en = {
       token: 'API tokens',
       mcp: 'MCP',
       user: 'Users',
+      acme: 'ACME',
       settings: 'Settings of the instance',
       secret_key: 'Secret key',
       audit: 'Audit log',

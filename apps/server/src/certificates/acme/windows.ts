@@ -34,6 +34,7 @@ export async function askWindows(
     if (signal.aborted) return
     const window = found?.window ?? null
     const lifetime = { notBefore: new Date(held.notBefore), notAfter: new Date(held.notAfter) }
+    const hadWindow = one.row.renewal?.certificate === held.id && one.row.renewal.start !== null
     const nextRenewal = renewalTime(lifetime, window, one.row.chance).toISOString()
     await store.transaction(async (tx) => {
       await tx.acme.put({
@@ -46,7 +47,11 @@ export async function askWindows(
           askAgainAt: nextWindowQuestion(window, now()).toISOString(),
         },
       })
-      await tx.certificates.fail(held.id, held.lastFailure, nextRenewal)
+      // Without a window of the authority the usual time stands already; and a person may have asked for it meanwhile.
+      const current = await store.certificates.find(held.id)
+      const isAsOfNow = current !== null && current.nextRenewal === held.nextRenewal
+      if (isAsOfNow && (window !== null || hadWindow))
+        await tx.certificates.fail(held.id, held.lastFailure, nextRenewal)
     })
   }
 }
