@@ -19,6 +19,7 @@ import {
   Puzzle,
   RotateCw,
   ScrollText,
+  ShieldCheck,
   SlidersHorizontal,
   Square,
   SquareTerminal,
