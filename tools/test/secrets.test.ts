@@ -4,6 +4,8 @@ import { filesBelow, isOurCode, read } from '../repository.ts'
 
 /** Where the text of a sealed secret leaves its type, and why. A new place is a decision: add it here, with its reason. */
 const places: Readonly<Record<string, string>> = {
+  'apps/server/src/certificates/acme/attempt.ts': 'an order under way, to go on with it',
+  'apps/server/src/certificates/acme/stored.ts': 'to be known by an authority, and to write records at a DNS provider',
   'apps/server/src/app/instance.ts': 'for engines, inside apply',
   'apps/server/src/backup-targets/sealed-access.ts': 'to connect to a backup target, and to open what lies there',
   'apps/server/src/backups/backup-keys.ts': 'the identity that opens the settings of a backup',
