@@ -936,6 +936,15 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookList: list(webhook),
   WebhookPatch: { enabled: false },
   WebhookWithSecret: { ...webhook, secret: 'whsec_EXAMPLE' },
+  Acme: {
+    settings: {
+      ...{ directory: 'letsencrypt', roots: null, email: 'ada@example.org', challenge: 'http-01', names: null },
+      ...{ wildcard: false, forwardedPorts: [80], resolvers: [], dns: null, externalAccount: null },
+    },
+    orders: [{ name: 'shop.example.org', state: 'valid', certificate: 'cert_01', nextAttempt: at, failure: null }],
+    providers: [{ name: 'cloudflare', label: 'Cloudflare', settingsSchema: {} }],
+  },
+  AcmeChoice: { directory: 'letsencrypt', termsAgreed: true, challenge: 'http-01', forwardedPorts: [80] },
   NotificationChannel: channel,
   NotificationChannelCreate: {
     name: 'Team',

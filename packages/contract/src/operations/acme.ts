@@ -41,6 +41,7 @@ export const deleteAcme = operation({
   results: { 204: null },
   problems: [],
   audit: 'acme.delete',
+  removes: 'record',
 })
 
 export const renewAcme = operation({
