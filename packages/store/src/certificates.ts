@@ -32,7 +32,11 @@ export function certificateWriter(writing: Writing): CertificateWriter {
   return {
     put: async (given, key) => {
       const { source, subject } = given
-      const same = db.selectFrom('certificates').select('id').where('source', '=', source).where('subject', '=', subject)
+      const same = db
+        .selectFrom('certificates')
+        .select('id')
+        .where('source', '=', source)
+        .where('subject', '=', subject)
       const before = await same.executeTakeFirst()
       if (before !== undefined) await remove(before.id)
       const id = newId('cert', new Date(now))

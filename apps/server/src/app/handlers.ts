@@ -224,7 +224,16 @@ function observingHandlers(
 ) {
   const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
   const { watchProjectStats, ...stats } = statsHandlers({ store, engine, accounts: instance.isolation.accounts })
-  const history = metricsHandlers({ store, model, backups: backups.known, metrics, certificates: instance.certificates.serving, home, version, now })
+  const history = metricsHandlers({
+    store,
+    model,
+    backups: backups.known,
+    metrics,
+    certificates: instance.certificates.serving,
+    home,
+    version,
+    now,
+  })
   return { handlers: { ...logs, ...stats, ...history }, streams: { watchProjectLogs, watchProjectStats } }
 }
 

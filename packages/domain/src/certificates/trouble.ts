@@ -30,7 +30,9 @@ export function certificateTroubles(
 ): readonly CertificateTrouble[] {
   return certificates.flatMap((certificate) => {
     const { id, source, names, notAfter, lastFailure } = certificate
-    const hosts = needed.map(({ host }) => host).filter((host) => certificateFor(host, certificates, now) === certificate)
+    const hosts = needed
+      .map(({ host }) => host)
+      .filter((host) => certificateFor(host, certificates, now) === certificate)
     if (hosts.length === 0) return []
     const left = Date.parse(notAfter) - now.getTime()
     const soon = (source === 'own' ? ownWarningDays : renewedWarningDays) * day
