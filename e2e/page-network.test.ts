@@ -407,18 +407,23 @@ describe('the network of a project on the page', () => {
     // Later rounds are about plain addresses.
     await page.getByRole('switch', { name: 'Make certificates for projects here' }).click()
     await page.getByText('Projects answer with http alone').waitFor()
-    assert.equal((await service.client.call('getProject', { params })).url, `http://harbour.localhost:${service.proxyPort}`)
+    assert.equal(
+      (await service.client.call('getProject', { params })).url,
+      `http://harbour.localhost:${service.proxyPort}`,
+    )
   })
 
   it('made no error that nobody expected', () => {
     const ids = errors.flatMap((error) => /\/(prj_\w+)/.exec(error)?.[1] ?? [])
-    const expected = ['422 /api/v1/settings/tls/certificates'].concat(ids.flatMap((id) => [
-      // A name that is none, one that is taken, and rules with mistakes.
-      `422 /api/v1/projects/${id}/domains`,
-      `409 /api/v1/projects/${id}/domains`,
-      `422 /api/v1/projects/${id}/proxy-rules`,
-      `409 /api/v1/projects/${id}/rename`,
-    ]))
+    const expected = ['422 /api/v1/settings/tls/certificates'].concat(
+      ids.flatMap((id) => [
+        // A name that is none, one that is taken, and rules with mistakes.
+        `422 /api/v1/projects/${id}/domains`,
+        `409 /api/v1/projects/${id}/domains`,
+        `422 /api/v1/projects/${id}/proxy-rules`,
+        `409 /api/v1/projects/${id}/rename`,
+      ]),
+    )
     assert.deepEqual(
       errors.filter((error) => !expected.includes(error)),
       [],
@@ -429,10 +434,13 @@ describe('the network of a project on the page', () => {
 /** Over TLS, with a trust in this authority alone. */
 function statusOf(port: number, host: string, ca: string): Promise<number | null> {
   const { promise, resolve } = Promise.withResolvers<number | null>()
-  const asked = request({ host: '127.0.0.1', port, servername: host, headers: { host: `${host}:${port}` }, ca }, (answer) => {
-    answer.resume()
-    resolve(answer.statusCode ?? null)
-  })
+  const asked = request(
+    { host: '127.0.0.1', port, servername: host, headers: { host: `${host}:${port}` }, ca },
+    (answer) => {
+      answer.resume()
+      resolve(answer.statusCode ?? null)
+    },
+  )
   asked.on('error', () => resolve(null)).end()
   return promise
 }

@@ -108,7 +108,8 @@ const asText = (pem: string) => (_call: unknown, response: { writeHead(code: num
 test('an authority that is not limited, or to too much, is no authority to trust', async () => {
   assert.deepEqual(readAuthority(authority).domains, ['localhost', 'test', 'internal', 'local', 'lan', 'home.arpa'])
   for (const pem of [unlimited, wide]) assert.throws(() => readAuthority(pem), /could speak for the whole internet/)
-  for (const pem of ['', 'nothing', authority.slice(0, 300)]) assert.throws(() => readAuthority(pem), /is not the certificate/)
+  for (const pem of ['', 'nothing', authority.slice(0, 300)])
+    assert.throws(() => readAuthority(pem), /is not the certificate/)
   await using folder = await scratch()
   await using service = await standIn({ 'GET /settings/tls/ca.crt': asText(unlimited) })
   const run = await stq(['trust', '--yes'], { env: { HOME: folder.path, STACKQUAY_URL: service.url } })
@@ -145,7 +146,9 @@ test('stores of browsers take the authority and give it back; the system is aske
 })
 
 test('a service without an authority is told how to have one, and other systems have their own commands', async () => {
-  await using service = await standIn({ 'GET /settings/tls/ca.crt': (_call, response) => void response.writeHead(404).end() })
+  await using service = await standIn({
+    'GET /settings/tls/ca.crt': (_call, response) => void response.writeHead(404).end(),
+  })
   const run = await stq(['trust', '--print'], { url: service.url })
   assert.equal(run.code, 4)
   assert.match(run.stderr, /stq tls local on/)
@@ -159,4 +162,3 @@ test('a service without an authority is told how to have one, and other systems 
   ])
   assert.deepEqual(await of('win32'), [`certutil -user -addstore Root '/Users/o'\\''neil/ca.crt'`])
 })
-

@@ -27,7 +27,9 @@ export async function makePair(traits: Traits = {}): Promise<MadePair> {
   const { names = [], subject = 'CN=test', signer, isAuthority = false, days = [-1, 90], use } = traits
   const keys = await crypto.subtle.generateKey(curve, true, ['sign', 'verify'])
   const parsed = await x509.X509CertificateGenerator.create({
-    serialNumber: Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex').replace(/^./, '4'),
+    serialNumber: Buffer.from(crypto.getRandomValues(new Uint8Array(8)))
+      .toString('hex')
+      .replace(/^./, '4'),
     subject,
     issuer: signer?.parsed.subject ?? subject,
     notBefore: new Date(Date.now() + days[0] * day),

@@ -30,7 +30,12 @@ async function world(t: TestContext, { slugs = ['shop'], env = {} }: World = {})
     clock: { now },
   } as Parameters<typeof openStore>[0])
   const config = {
-    ...readConfig({ STACKQUAY_HOME: home, STACKQUAY_BASE_DOMAIN: 'dev.example.org', STACKQUAY_TLS_LOCAL: 'on', ...env }),
+    ...readConfig({
+      STACKQUAY_HOME: home,
+      STACKQUAY_BASE_DOMAIN: 'dev.example.org',
+      STACKQUAY_TLS_LOCAL: 'on',
+      ...env,
+    }),
   }
   const known = createKnownCertificates({ store, config, now })
   await known.load()
@@ -41,7 +46,8 @@ async function world(t: TestContext, { slugs = ['shop'], env = {} }: World = {})
   const keeper = openCertificateKeeper({
     ...{ store, known, config, now, ready: Promise.resolve(), resolver: hosts },
     projects: {
-      all: () => slugs.map((slug) => ({ row: { id: `prj_${slug}`, slug }, resolved: { extraHosts: [], pages: [] } })) as never,
+      all: () =>
+        slugs.map((slug) => ({ row: { id: `prj_${slug}`, slug }, resolved: { extraHosts: [], pages: [] } })) as never,
     },
     network: { of: () => ({ domains: [], formerSlugs: [], rules: null, share: null }) },
     proxy: { setCertificates: async (all) => void told.push(all) },
@@ -65,7 +71,9 @@ test('the local authority is limited to private names and the base domain, and s
   const authority = new X509Certificate(known.authority()!.certificate)
   assert.equal(authority.ca, true)
   assert.ok(authority.validToDate.getTime() - Date.now() > 3640 * day)
-  assert.deepEqual(localCertificates(told.at(-1)), [['*.dev.example.org', '*.share.dev.example.org', 'dev.example.org']])
+  assert.deepEqual(localCertificates(told.at(-1)), [
+    ['*.dev.example.org', '*.share.dev.example.org', 'dev.example.org'],
+  ])
   const [sent] = told.at(-1)!.certificates
   const leaf = new X509Certificate(sent!.certificate)
   assert.ok(leaf.checkIssued(authority) && leaf.verify(authority.publicKey))
@@ -98,7 +106,11 @@ test('a restart makes nothing anew, a name more makes one more, and two thirds o
   assert.equal(told.length, 1)
   slugs.push('blog')
   await keeper.renew()
-  assert.deepEqual(localCertificates(told.at(-1)).flat().sort(), ['*.share.localhost', 'blog.localhost', 'shop.localhost'])
+  assert.deepEqual(localCertificates(told.at(-1)).flat().sort(), [
+    '*.share.localhost',
+    'blog.localhost',
+    'shop.localhost',
+  ])
   assert.equal((await ids()).length, before.length + 1)
   slugs.shift()
   await keeper.renew()
@@ -108,20 +120,26 @@ test('a restart makes nothing anew, a name more makes one more, and two thirds o
   clock.now = new Date(Date.now() + 300 * day)
   await keeper.renew()
   const rows = await store.certificates.all()
-  assert.ok(rows.every(({ notAfter, source }) => source === 'authority' || Date.parse(notAfter) > Date.now() + 600 * day))
+  assert.ok(
+    rows.every(({ notAfter, source }) => source === 'authority' || Date.parse(notAfter) > Date.now() + 600 * day),
+  )
   assert.equal(known.authority()!.id, authority, 'people have not to trust another one')
 
   config.tls = { ...config.tls, local: false }
   await keeper.renew()
   assert.deepEqual(told.at(-1)!.certificates, [])
-  assert.deepEqual((await store.certificates.all()).map(({ source }) => source), ['authority'])
+  assert.deepEqual(
+    (await store.certificates.all()).map(({ source }) => source),
+    ['authority'],
+  )
 })
 
 test('whoever asks at once gets one of each, and another base domain another authority', async (t) => {
   const { store, keeper, config, known, hosts, readdressed } = await world(t)
   const before = known.authority()!.id
   await Promise.all(Array.from({ length: 20 }, () => keeper.renew()))
-  const subjects = async () => (await store.certificates.all()).map(({ source, subject }) => `${source} ${subject}`).sort()
+  const subjects = async () =>
+    (await store.certificates.all()).map(({ source, subject }) => `${source} ${subject}`).sort()
   assert.deepEqual(await subjects(), ['authority local', 'local instance', 'local page'])
   config.baseDomain = 'other.example.com'
   await keeper.renew()
@@ -132,7 +150,9 @@ test('whoever asks at once gets one of each, and another base domain another aut
 })
 
 test('a certificate of one’s own wins over the local one until it ends, and its end changes addresses by itself', async (t) => {
-  const { store, keeper, told, clock, hosts, config, readdressed } = await world(t, { env: { STACKQUAY_TLS_LOCAL: 'off' } })
+  const { store, keeper, told, clock, hosts, config, readdressed } = await world(t, {
+    env: { STACKQUAY_TLS_LOCAL: 'off' },
+  })
   assert.deepEqual(told.at(-1)!.certificates, [])
   assert.equal(hosts.url('shop'), 'http://shop.dev.example.org:8780')
   config.tls = { ...config.tls, hstsSeconds: 300 }
@@ -155,12 +175,18 @@ test('a certificate of one’s own wins over the local one until it ends, and it
   assert.deepEqual(names, [['*.dev.example.org'], ['*.share.dev.example.org', 'dev.example.org']])
   assert.equal(told.at(-1)!.certificates[1]!.hstsSeconds, null, 'never for the local authority')
   clock.now = new Date(Date.now() + 15 * day)
-  assert.deepEqual(keeper.troubles().map(({ kind, hosts: of }) => [kind, ...of]), [['expiring', 'shop.dev.example.org']])
+  assert.deepEqual(
+    keeper.troubles().map(({ kind, hosts: of }) => [kind, ...of]),
+    [['expiring', 'shop.dev.example.org']],
+  )
   config.tls = { ...config.tls, local: false }
   clock.now = new Date(Date.now() + 31 * day)
   await keeper.renew()
   assert.equal(hosts.url('shop'), 'http://shop.dev.example.org:8780')
-  assert.deepEqual(keeper.troubles().map(({ kind }) => kind), ['expired'])
+  assert.deepEqual(
+    keeper.troubles().map(({ kind }) => kind),
+    ['expired'],
+  )
 })
 
 test('over the API: keys go in and never out, not into answers, the log, the audit log or files', async (t) => {
@@ -171,7 +197,10 @@ test('over the API: keys go in and never out, not into answers, the log, the aud
   const put = (body: object) => call('putTlsCertificate', { headers, body })
   const refused = await put({ certificate: pair.certificate, key: other.key })
   assert.equal(refused.status, 422)
-  assert.deepEqual(refused.json.errors.map((error: { code: string }) => error.code), ['key_mismatch'])
+  assert.deepEqual(
+    refused.json.errors.map((error: { code: string }) => error.code),
+    ['key_mismatch'],
+  )
   const made = await put({ certificate: pair.certificate, key: pair.key })
   assert.equal(made.status, 200, made.body)
   const view = made.json as TlsCertificate
@@ -180,7 +209,11 @@ test('over the API: keys go in and never out, not into answers, the log, the aud
   const again = await put({ certificate: other.certificate, key: other.key })
   assert.notEqual(again.json.id, view.id)
   const tls = (await call('getTls', { headers })).json as Tls
-  assert.deepEqual(tls.certificates.map(({ id }) => id), [again.json.id], 'the same names, another certificate')
+  assert.deepEqual(
+    tls.certificates.map(({ id }) => id),
+    [again.json.id],
+    'the same names, another certificate',
+  )
   assert.equal((await call('deleteTlsCertificate', { headers, params: { certificate: view.id } })).status, 404)
 
   assert.equal((await call('getTlsAuthority')).status, 404)
@@ -191,7 +224,10 @@ test('over the API: keys go in and never out, not into answers, the log, the aud
   assert.equal(new X509Certificate(authority.body).ca, true)
   const local = await app.store.certificates.all()
   const localKeys = await Promise.all(local.map(async ({ id }) => (await app.store.certificates.key(id)).expose()))
-  const deletion = await call('deleteTlsCertificate', { headers, params: { certificate: local.find(({ source }) => source === 'local')!.id } })
+  const deletion = await call('deleteTlsCertificate', {
+    headers,
+    params: { certificate: local.find(({ source }) => source === 'local')!.id },
+  })
   assert.equal(deletion.json.code, 'conflict')
   const ca = local.find(({ source }) => source === 'authority')!.id
   assert.equal((await call('deleteTlsCertificate', { headers, params: { certificate: ca } })).status, 204)
@@ -202,9 +238,12 @@ test('over the API: keys go in and never out, not into answers, the log, the aud
 
   const audit = await call('listAudit', { headers })
   const actions = audit.json.items.map(({ action }: { action: string }) => action)
-  for (const action of ['certificate.put', 'certificate.delete', 'certificate.authority']) assert.ok(actions.includes(action))
+  for (const action of ['certificate.put', 'certificate.delete', 'certificate.authority'])
+    assert.ok(actions.includes(action))
   const keys = [pair.key, other.key, ...localKeys]
-  const files = await Promise.all(['stackquay.db', 'stackquay.db-wal'].map((name) => readFile(join(home, name), 'latin1')))
+  const files = await Promise.all(
+    ['stackquay.db', 'stackquay.db-wal'].map((name) => readFile(join(home, name), 'latin1')),
+  )
   const everywhere = [log(), audit.body, refused.body, made.body, JSON.stringify(tls), ...files]
   for (const key of keys) {
     const middle = key.split('\n')[1]!

@@ -33,7 +33,10 @@ test('a chain in order is taken, without the root that clients have or do not tr
   assert.equal(made.certificate.match(/BEGIN CERTIFICATE/g)?.length, 2)
   const apart = { certificate: leaf.certificate, chain: middle.certificate, key: leaf.key }
   assert.equal(checkOwn(apart, new Date()).certificate, made.certificate, 'the chain may come apart')
-  assert.match(chainWarning(leaf.certificate) ?? '', /"Test Middle", which signed that of "\*\.example\.org", is not with/)
+  assert.match(
+    chainWarning(leaf.certificate) ?? '',
+    /"Test Middle", which signed that of "\*\.example\.org", is not with/,
+  )
   assert.match(chainWarning((await makePair({ names })).certificate) ?? '', /signed itself/)
 })
 

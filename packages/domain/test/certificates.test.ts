@@ -74,7 +74,11 @@ test('whoever takes an exact name over a wildcard, else the first, chooses the s
         const got = exact ?? told.find((entry) => entry.names.some((name) => nameCovers(name, host)))
         const rank = (of: KnownCertificate | null | undefined) =>
           of == null ? null : [of.source, of.notAfter > now.toISOString()].join()
-        assert.equal(rank(got?.certificate), rank(wanted), `${host}: ${got?.certificate.id} in place of ${wanted?.id} (${one.id}, ${other.id})`)
+        assert.equal(
+          rank(got?.certificate),
+          rank(wanted),
+          `${host}: ${got?.certificate.id} in place of ${wanted?.id} (${one.id}, ${other.id})`,
+        )
         compared += 1
       }
     }
@@ -85,7 +89,8 @@ test('whoever takes an exact name over a wildcard, else the first, chooses the s
 test('the local authority speaks for private names and the base domain alone', () => {
   const domains = localDomains('dev.example.org')
   assert.deepEqual(domains, ['localhost', 'test', 'internal', 'local', 'lan', 'home.arpa', 'dev.example.org'])
-  for (const base of ['apps.test', 'localhost', 'dev', 'com']) assert.equal(localDomains(base).includes(base), base === 'localhost')
+  for (const base of ['apps.test', 'localhost', 'dev', 'com'])
+    assert.equal(localDomains(base).includes(base), base === 'localhost')
   const needed = [
     { host: 'shop.dev.example.org', project: 'a' },
     { host: 'queue--shop.dev.example.org', project: 'a' },

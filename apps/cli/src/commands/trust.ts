@@ -59,7 +59,9 @@ async function run(context: Context, flags: TrustFlags): Promise<void> {
   await carryOut(context, places, 'add')
   for (const hint of hints) context.note(hint)
   context.note('Programs that run learn it when they start again.')
-  context.result({ authority: authority.name, fingerprint: authority.fingerprint, file }, () => (context.quiet ? file : ''))
+  context.result({ authority: authority.name, fingerprint: authority.fingerprint, file }, () =>
+    context.quiet ? file : '',
+  )
 }
 
 /** Whether it had to be switched on. Whoever may not do so trusts the one that is there. */
@@ -83,7 +85,9 @@ async function switchOn(context: Context, authority: OfferedAuthority | null): P
 
 async function removeAll(context: Context, flags: TrustFlags): Promise<void> {
   const folder = folderOf(context)
-  const names = (await readdir(folder).catch(() => [])).filter((name) => /^stackquay-local-ca-[0-9a-f]{8}\.crt$/.test(name))
+  const names = (await readdir(folder).catch(() => [])).filter((name) =>
+    /^stackquay-local-ca-[0-9a-f]{8}\.crt$/.test(name),
+  )
   if (names.length === 0) {
     context.note('stq let this machine trust no authority.')
     context.result({ removed: [] }, () => '')
@@ -101,7 +105,11 @@ async function removeAll(context: Context, flags: TrustFlags): Promise<void> {
     context.result({ commands: all }, () => all.join('\n'))
     return
   }
-  await confirm(context.world, `This machine will not trust ${found.map(({ name }) => `"${name}"`).join(', ')} any more.`, flags.yes)
+  await confirm(
+    context.world,
+    `This machine will not trust ${found.map(({ name }) => `"${name}"`).join(', ')} any more.`,
+    flags.yes,
+  )
   for (const { file, places } of found) {
     const left = await carryOut(context, places, 'remove')
     if (left === 0) await rm(file, { force: true })
@@ -126,7 +134,8 @@ async function carryOut(context: Context, places: readonly Place[], what: 'add' 
     context.note(`${place.title} takes root. Run:`)
     for (const line of shown(place, what)) context.note(`  ${line}`)
   }
-  if (failed > 0) throw new CliError(`${failed} of ${places.length} places did not take it.`, { exitCode: exitCodes.failed })
+  if (failed > 0)
+    throw new CliError(`${failed} of ${places.length} places did not take it.`, { exitCode: exitCodes.failed })
   return waiting.length
 }
 
@@ -161,7 +170,9 @@ function perform(argv: readonly [string, ...string[]], { world }: Context): Prom
     text = (text + more).slice(-500)
   })
   child.on('error', (error) => resolve(error.message))
-  child.on('close', (code) => resolve(code === 0 ? null : text.trim().split('\n').at(-1) || `${program} ended with ${code}`))
+  child.on('close', (code) =>
+    resolve(code === 0 ? null : text.trim().split('\n').at(-1) || `${program} ended with ${code}`),
+  )
   return promise
 }
 

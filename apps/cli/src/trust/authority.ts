@@ -21,7 +21,11 @@ export async function fetchAuthority(context: Context): Promise<OfferedAuthority
   const answer = await fetch(`${baseUrl}${authorityPath}`, { signal: context.signal, redirect: 'error' }).catch(
     (error: unknown) => {
       const hint = 'Is the service running? See: stq login --help'
-      throw new CliError(`${plainText(baseUrl)} does not answer.`, { exitCode: exitCodes.unreachable, hint, cause: error })
+      throw new CliError(`${plainText(baseUrl)} does not answer.`, {
+        exitCode: exitCodes.unreachable,
+        hint,
+        cause: error,
+      })
     },
   )
   if (answer.status === 404) return null

@@ -37,12 +37,17 @@ export async function placesOf(
   const hints = [
     ...(system === null && around.system ? ['This system has no store of trusted certificates that stq knows.'] : []),
     ...(databases.length > 0 && !hasCertutil
-      ? ['Firefox and Chromium have stores of their own. Install certutil (libnss3-tools, nss-tools, nss), then run this again.']
+      ? [
+          'Firefox and Chromium have stores of their own. Install certutil (libnss3-tools, nss-tools, nss), then run this again.',
+        ]
       : []),
     `Node.js: export NODE_EXTRA_CA_CERTS=${quote(authority.file)}`,
     `Java: keytool -importcert -cacerts -alias ${quote(authority.name)} -file ${quote(authority.file)}`,
   ]
-  const places = [...(system === null ? [] : [system]), ...(hasCertutil ? databases.map((one) => nssPlace(authority, one)) : [])]
+  const places = [
+    ...(system === null ? [] : [system]),
+    ...(hasCertutil ? databases.map((one) => nssPlace(authority, one)) : []),
+  ]
   return { places, hints }
 }
 
@@ -67,7 +72,11 @@ async function systemPlace({ file, name }: Authority, around: Surroundings): Pro
   }
   const copied = `${name.toLowerCase().replaceAll(' ', '-')}.crt`
   const folders = [
-    { program: 'update-ca-certificates', folder: '/usr/local/share/ca-certificates', renew: ['update-ca-certificates'] },
+    {
+      program: 'update-ca-certificates',
+      folder: '/usr/local/share/ca-certificates',
+      renew: ['update-ca-certificates'],
+    },
     { program: 'update-ca-trust', folder: '/etc/pki/ca-trust/source/anchors', renew: ['update-ca-trust', 'extract'] },
   ] as const
   for (const { program, folder, renew } of folders) {
@@ -77,10 +86,7 @@ async function systemPlace({ file, name }: Authority, around: Surroundings): Pro
       title: 'This system',
       needsRoot: true,
       add: [['cp', file, to], ['chmod', '644', to], renew],
-      remove: [
-        ['rm', '-f', to],
-        program === 'update-ca-certificates' ? ['update-ca-certificates', '--fresh'] : renew,
-      ],
+      remove: [['rm', '-f', to], program === 'update-ca-certificates' ? ['update-ca-certificates', '--fresh'] : renew],
     }
   }
   if (!(await finds('trust', around))) return null
@@ -110,7 +116,11 @@ interface NssDatabase {
 async function nssDatabases({ env }: Surroundings): Promise<readonly NssDatabase[]> {
   const home = env.HOME ?? homedir()
   const shared = join(home, '.pki/nssdb')
-  const profiles = ['.mozilla/firefox', 'snap/firefox/common/.mozilla/firefox', '.var/app/org.mozilla.firefox/.mozilla/firefox']
+  const profiles = [
+    '.mozilla/firefox',
+    'snap/firefox/common/.mozilla/firefox',
+    '.var/app/org.mozilla.firefox/.mozilla/firefox',
+  ]
   const found = await Promise.all(
     profiles.map(async (folder) => {
       const names = await readdir(join(home, folder)).catch(() => [])

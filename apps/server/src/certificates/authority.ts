@@ -58,7 +58,10 @@ export async function signLeaf(
   const issuer = new x509.X509Certificate(authority.certificate)
   const signingKey = await crypto.subtle.importKey('pkcs8', derOf(authority.key), curve, false, ['sign'])
   const keys = await crypto.subtle.generateKey(curve, true, ['sign', 'verify'])
-  const alternatives = names.map((name) => ({ type: isIP(name) === 0 ? ('dns' as const) : ('ip' as const), value: name }))
+  const alternatives = names.map((name) => ({
+    type: isIP(name) === 0 ? ('dns' as const) : ('ip' as const),
+    value: name,
+  }))
   const made = await x509.X509CertificateGenerator.create({
     serialNumber: serial(),
     // Without a common name, which may be no longer than 64 characters and which nobody reads.

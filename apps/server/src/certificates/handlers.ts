@@ -39,7 +39,10 @@ export function certificateHandlers(
       const row = { ...shown, source: 'own', subject: shown.names.join(' '), nextRenewal: null } as const
       const id = await store.transaction(async (tx) => {
         const put = await tx.certificates.put(row, key)
-        const changes = { before: put.replaced === null ? null : { id: put.replaced }, after: audited({ ...row, ...put }) }
+        const changes = {
+          before: put.replaced === null ? null : { id: put.replaced },
+          after: audited({ ...row, ...put }),
+        }
         const target = shown.names.join(' ').slice(0, 200)
         await tx.audit.append(context.audit({ action: 'certificate.put', target, changes }))
         await tx.events.append(certificateEvent())
@@ -63,7 +66,9 @@ export function certificateHandlers(
           })
         await tx.certificates.delete(row.id)
         const target = row.names.join(' ').slice(0, 200)
-        await tx.audit.append(context.audit({ action: 'certificate.delete', target, changes: { before: audited(row) } }))
+        await tx.audit.append(
+          context.audit({ action: 'certificate.delete', target, changes: { before: audited(row) } }),
+        )
         await tx.events.append(certificateEvent())
       })
       await keeper.renew()

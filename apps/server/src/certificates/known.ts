@@ -1,10 +1,4 @@
-import {
-  certificateFor,
-  isLocalName,
-  isValidAt,
-  type KnownCertificate,
-  localDomains,
-} from '@stackquay/domain'
+import { certificateFor, isLocalName, isValidAt, type KnownCertificate, localDomains } from '@stackquay/domain'
 import type { CertificateRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 
@@ -41,7 +35,8 @@ export function createKnownCertificates({
 }): KnownCertificates {
   let rows: readonly CertificateRow[] = []
   let serving: readonly ServingRow[] = []
-  const authority = () => rows.find((row) => row.source === 'authority' && Date.parse(row.notAfter) > now().getTime()) ?? null
+  const authority = () =>
+    rows.find((row) => row.source === 'authority' && Date.parse(row.notAfter) > now().getTime()) ?? null
   const of = (host: string) => certificateFor(host, serving, now())
   return {
     serving: () => serving,

@@ -23,7 +23,9 @@ export async function renewLocal(needed: readonly NeededHost[], deps: LocalDeps)
   const authority = await authorityFor(deps)
   const key = (await store.certificates.key(authority.id)).expose()
   const wanted = new Map([
-    ...(config.proxyHttps === null ? [] : localLeaves(needed, { baseDomain: config.baseDomain, domains: authority.names })),
+    ...(config.proxyHttps === null
+      ? []
+      : localLeaves(needed, { baseDomain: config.baseDomain, domains: authority.names })),
     [pageSubject, pageNames(config, authority.names)] as const,
   ])
   const gone = before.filter(({ subject }) => !wanted.has(subject))
@@ -65,7 +67,11 @@ async function authorityFor({ store, known, now }: LocalDeps): Promise<Certifica
     } as const
     const { id } = await tx.certificates.put(row, made.key)
     await tx.audit.append(
-      byTheService({ action: 'certificate.authority', target: id, changes: { after: { domains, until: row.notAfter } } }),
+      byTheService({
+        action: 'certificate.authority',
+        target: id,
+        changes: { after: { domains, until: row.notAfter } },
+      }),
     )
     await tx.events.append(certificateEvent())
   })

@@ -1,8 +1,8 @@
 import type { NeededHost } from '@stackquay/domain'
 import type { Network } from '../network/network.ts'
+import { hostsOfProject } from '../projects/hosts-of-project.ts'
 import type { Known } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import { hostsOfProject } from '../projects/hosts-of-project.ts'
 
 export interface NeededDeps {
   readonly projects: { all(): readonly Known[] }

@@ -59,7 +59,12 @@ export function pageNames(
   { listen, publicUrl }: Pick<Config, 'listen' | 'publicUrl'>,
   domains: readonly string[],
 ): readonly string[] {
-  const named = ['localhost', hostname().toLowerCase(), new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''), listen.host]
+  const named = [
+    'localhost',
+    hostname().toLowerCase(),
+    new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''),
+    listen.host,
+  ]
   const everywhere = listen.host === '0.0.0.0' || listen.host === '::'
   const ofMachine = everywhere
     ? Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { addressText } from '../ports/held-addresses.ts'
 import { chainWarning } from './check-own.ts'
 import type { CertificateKeeper } from './keeper.ts'
-import { type KnownCertificates, type ServingRow } from './known.ts'
+import type { KnownCertificates, ServingRow } from './known.ts'
 import { nameOf } from './read-certificate.ts'
 
 export interface ViewDeps {
@@ -23,7 +23,13 @@ export async function tlsView(deps: ViewDeps): Promise<Tls> {
   const needed = keeper.needed()
   const authority = known.authority()
   const { proxyHttps } = config
-  const certificates = known.serving().map((row) => certificateView(row, needed.map(({ host }) => host), deps))
+  const certificates = known.serving().map((row) =>
+    certificateView(
+      row,
+      needed.map(({ host }) => host),
+      deps,
+    ),
+  )
   const hosts = needed.map(({ host, project }) => ({
     host,
     project: project === null ? null : (slugs.get(project) ?? null),

@@ -16,7 +16,9 @@ export const defineAdd: Define = (command, context) =>
     .argument('<key>', 'file with its private key in PEM, without a password')
     .option('--chain <file>', 'intermediate certificates, when they are in a file of their own')
     .summary('use a certificate of your own, or its successor')
-    .description('Use a certificate of your own. It takes the place of the one with the same names; nothing is interrupted.')
+    .description(
+      'Use a certificate of your own. It takes the place of the one with the same names; nothing is interrupted.',
+    )
     .addHelpText('after', '\n  stq tls add fullchain.pem privkey.pem')
     .action((certificate: string, key: string, flags: AddFlags) => run(context(), { certificate, key, ...flags }))
 

@@ -35,11 +35,23 @@ export function AddCertificate({
     })
   return (
     <Form onSubmit={submit}>
-      <PemField label={t.certificate} help={t.certificateHelp} value={certificate} onText={setCertificate} autoFocus
-        error={errorsAt(problem?.errors, '/certificate')} />
+      <PemField
+        label={t.certificate}
+        help={t.certificateHelp}
+        value={certificate}
+        onText={setCertificate}
+        autoFocus
+        error={errorsAt(problem?.errors, '/certificate')}
+      />
       <PemField label={t.key} help={t.keyHelp} value={key} onText={setKey} error={errorsAt(problem?.errors, '/key')} />
-      <PemField label={t.chain} help={t.chainHelp} value={chain} onText={setChain} optional
-        error={errorsAt(problem?.errors, '/chain')} />
+      <PemField
+        label={t.chain}
+        help={t.chainHelp}
+        value={chain}
+        onText={setChain}
+        optional
+        error={errorsAt(problem?.errors, '/chain')}
+      />
       {error !== null && <ErrorNote error={error} hideErrors={places} />}
       <DialogActions>
         <Button onClick={onClose}>{texts.common.cancel}</Button>
@@ -99,7 +111,13 @@ function PemField({
           event.target.value = ''
         }}
       />
-      <Button size="sm" icon={FileUp} className="w-fit" aria-label={t.chooseFile(label)} onClick={() => input.current?.click()}>
+      <Button
+        size="sm"
+        icon={FileUp}
+        className="w-fit"
+        aria-label={t.chooseFile(label)}
+        onClick={() => input.current?.click()}
+      >
         {t.choose}
       </Button>
     </div>

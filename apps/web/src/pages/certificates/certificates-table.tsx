@@ -21,14 +21,14 @@ export function CertificatesTable({
       label={t.title}
       head={[
         { title: columns.names },
-        { title: columns.source },
         { title: columns.until },
+        { title: columns.source },
         { title: columns.actions, hidden: true },
       ]}
     >
       {certificates.map((one) => (
         <tr key={one.id} className="hover:bg-hover/60">
-          <Cell className="min-w-48">
+          <Cell className="min-w-36">
             <Names names={one.names} />
             {[...one.warnings, ...(one.lastFailure === null ? [] : [one.lastFailure.detail])].map((text) => (
               <span key={text} className="mt-1 block text-sm break-words text-warn">
@@ -37,14 +37,14 @@ export function CertificatesTable({
             ))}
           </Cell>
           <Cell className="min-w-32 text-ink-2">
-            <span className="block">{t.sources[one.source]}</span>
-            <span className="block text-xs break-words">{one.issuer}</span>
-          </Cell>
-          <Cell className="min-w-32 text-ink-2">
             <span className="numbers block">{formatDateTime(one.notAfter)}</span>
             <span className="block text-xs">
               {one.nextRenewal === null ? t.noRenewal : t.renewal(formatDateTime(one.nextRenewal))}
             </span>
+          </Cell>
+          <Cell className="min-w-32 text-ink-2">
+            <span className="block">{t.sources[one.source]}</span>
+            <span className="block text-xs break-words">{one.issuer}</span>
           </Cell>
           <ActionsCell>
             {one.source !== 'local' && (
