@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { serveAuthority } from './acme-support.ts'
 import { openTestApp } from './app-support.ts'
-import { makePair } from './certificates-support.ts'
 
 /** The service, called by an administrator. */
 async function opened(t: TestContext) {
@@ -15,30 +12,11 @@ async function opened(t: TestContext) {
   return { ...app, call: (id: string, options: object = {}) => app.call(id, { headers, ...options }) }
 }
 
-/** Answers a directory, and refuses every account: what the API does without a certificate. */
+/** Stands until the test ends. */
 async function authority(t: TestContext, meta: object = {}) {
-  const { certificate, key } = await makePair({ names: ['localhost'], subject: 'CN=localhost', isAuthority: true })
-  const asked: string[] = []
-  const server = createServer({ cert: certificate, key }, (request, response) => {
-    asked.push(request.url ?? '')
-    const at = (path: string) => `https://localhost:${port}${path}`
-    const directory = { newNonce: at('/nonce'), newAccount: at('/account'), newOrder: at('/order'), meta }
-    response.setHeader('replay-nonce', 'nonce')
-    if (request.url === '/dir') response.end(JSON.stringify(directory))
-    else if (request.url === '/nonce') response.end()
-    else
-      response
-        .writeHead(403)
-        .end(JSON.stringify({ type: 'urn:ietf:params:acme:error:unauthorized', detail: 'not you' }))
-  })
-  server.listen(0, 'localhost')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { directory: `https://localhost:${port}/dir`, roots: certificate, asked }
+  const made = await serveAuthority(meta)
+  t.after(() => made[Symbol.asyncDispose]())
+  return made
 }
 
 const canaries = { token: 'dns-token-canary-77', hmacKey: 'hmac_canary_881' }

@@ -12,6 +12,7 @@ import { operationList } from '@stackquay/contract'
 import { serviceSecret } from '@stackquay/domain'
 import { waitFor } from '@stackquay/testkit'
 import { newDeployKey, publicHalf } from '../src/source/deploy-key.ts'
+import { serveAuthority } from './acme-support.ts'
 import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
 import { serveArchives } from './archives-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
@@ -117,6 +118,16 @@ describe('every operation that is to be recorded', () => {
       return call('redeliver', { params: { hook: id, delivery: items[0].id } })
     },
     deleteWebhook: async (call) => call('deleteWebhook', { params: await hook(call) }),
+    putAcme: async (call) => {
+      const authority = await serveAuthority()
+      ended.push(() => authority[Symbol.asyncDispose]())
+      const { directory, roots } = authority
+      const dns = { provider: 'cloudflare', settings: { token: 'sesame' } }
+      const body = { directory, roots, termsAgreed: true, challenge: 'dns-01', dns, names: ['shop.example.org'] }
+      return call('putAcme', { body })
+    },
+    renewAcme: (call) => call('renewAcme'),
+    deleteAcme: (call) => call('deleteAcme'),
     createNotificationChannel: (call) =>
       call('createNotificationChannel', {
         body: { name: 'team', kind: 'slack', settings: { url: 'http://127.0.0.1:9/' } },
