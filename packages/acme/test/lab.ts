@@ -82,7 +82,10 @@ export function viewOf({ address, port }: Pick<DnsServer, 'address' | 'port'>) {
   return { servers: [address], authoritativePort: port }
 }
 
-export function dns01Over(dns: Pick<DnsServer, 'address' | 'port' | 'key'>, visibleWithinMs = 10_000): Solver {
+export function dns01Over(
+  dns: Pick<DnsServer, 'address' | 'port' | 'key'> & { readonly authoritativePort?: number },
+  visibleWithinMs = 10_000,
+): Solver {
   const settings = {
     server: '127.0.0.1',
     port: dns.port,
@@ -91,7 +94,11 @@ export function dns01Over(dns: Pick<DnsServer, 'address' | 'port' | 'key'>, visi
     secret: dns.key.secret,
   }
   const provider = dnsProviderOf('rfc2136')!.open(settings, { now: () => new Date() })
-  return dns01(provider, viewOf(dns), { visibleWithinMs, pauseMs: 100 })
+  return dns01(
+    provider,
+    { ...viewOf(dns), authoritativePort: dns.authoritativePort ?? dns.port },
+    { visibleWithinMs, pauseMs: 100 },
+  )
 }
 
 /** What a caller keeps, in memory. */

@@ -153,6 +153,12 @@ test('DNS-01: a record that never becomes visible is told after the wait, and th
   assert.equal(memory.order, null)
 })
 
+test('DNS-01: where no authoritative server may be asked, the resolver is believed', async () => {
+  const solver = dns01Over({ ...dns, authoritativePort: 1 })
+  const { certificate } = await obtain(optionsFor(pebble, ['example.org'], solver, new Memory()))
+  assert.equal(new X509Certificate(certificate).subjectAltName, 'DNS:example.org')
+})
+
 test('a wrong answer is told in the words of the authority, with the name', async () => {
   const memory = new Memory()
   const failure = await failureOf(
