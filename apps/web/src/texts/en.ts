@@ -2646,7 +2646,8 @@ export const en = {
   },
   acme: {
     title: 'ACME: Let’s Encrypt and others',
-    detail: 'Certificates that every browser trusts, for names that the internet knows. They are renewed by themselves.',
+    detail:
+      'Certificates that every browser trusts, for names that the internet knows. They are renewed by themselves.',
     summary: (authority: string, challenge: string) => `${authority}, by ${challenge}.`,
     more: 'More actions for ACME',
     change: 'Change…',
