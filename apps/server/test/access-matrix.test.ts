@@ -336,6 +336,8 @@ describe('who may do what', () => {
       'getManifestSchema',
       'getOpenapi',
       'getSetup',
+      // A certificate, which everybody is shown anyway.
+      'getTlsAuthority',
       'login',
       // What it takes is signed.
       'receivePush',

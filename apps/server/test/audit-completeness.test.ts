@@ -15,6 +15,7 @@ import { newDeployKey, publicHalf } from '../src/source/deploy-key.ts'
 import { serveAuthority } from './acme-support.ts'
 import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
 import { serveArchives } from './archives-support.ts'
+import { makePair } from './certificates-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
 
 /** These ask a real database or proxy: e2e/database-browser.test.ts and e2e/page-services.test.ts look at what they record. */
@@ -103,6 +104,9 @@ describe('every operation that is to be recorded', () => {
     changeUser: async (call) => call('changeUser', { params: await grace(call), body: { role: 'read' } }),
     deleteUser: async (call) => call('deleteUser', { params: await grace(call) }),
     revealSecretKey: (call) => call('revealSecretKey', { body: { password: admin.password } }),
+    putTlsCertificate: (call) => ownCertificate(call),
+    deleteTlsCertificate: async (call) =>
+      call('deleteTlsCertificate', { params: { certificate: (await ownCertificate(call)).json.id } }),
     updateSettings: (call) => call('updateSettings', { body: { settings: { trashDays: 9 } } }),
     replaceSecretKey: (call) => call('replaceSecretKey', { body: { password: admin.password } }),
     exportAudit: (call) => call('exportAudit'),
@@ -622,6 +626,11 @@ describe('every operation that is to be recorded', () => {
     const scripts = { hello: 'echo hello', test: 'node --test' }
     await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'runner', scripts }))
     await writeFile(join(path, 'sum.test.js'), "import { test } from 'node:test'\ntest('sums', () => {})\n")
+  }
+
+  async function ownCertificate(call: Parameters<Drive>[0]): Promise<Called> {
+    const { certificate, key } = await makePair({ names: ['shop.example.org'] })
+    return call('putTlsCertificate', { body: { certificate, key } })
   }
 
   async function grace(call: Parameters<Drive>[0]): Promise<{ uid: string }> {

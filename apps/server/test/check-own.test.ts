@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import type { TlsCertificateInput } from '@stackquay/contract'
+import type { TlsCertificatePut } from '@stackquay/contract'
 import { chainWarning, checkOwn } from '../src/certificates/check-own.ts'
 import { UnusableCertificate } from '../src/certificates/read-certificate.ts'
 import { makePair, pemOf, rsaKey } from './certificates-support.ts'
 
 const names = ['shop.example.org', '*.example.org']
 
-function refusal(input: TlsCertificateInput): string {
+function refusal(input: TlsCertificatePut): string {
   try {
     checkOwn(input, new Date())
   } catch (error) {
@@ -45,7 +45,7 @@ test('what cannot be used is refused with what is wrong and what to do', async (
   const other = await makePair({ names })
   const [certificate, key] = [leaf.certificate, leaf.key]
   const rsa = (bits: number) => ({ certificate, key: pemOf(rsaKey(bits)) })
-  const cases: readonly (readonly [TlsCertificateInput, RegExp])[] = [
+  const cases: readonly (readonly [TlsCertificatePut, RegExp])[] = [
     [{ certificate: 'nothing', key }, /^certificate not_a_certificate: .*BEGIN CERTIFICATE.*openssl x509 -inform der/],
     [{ certificate: key, key }, /^certificate not_a_certificate: There is a key in it/],
     [{ certificate, key: certificate }, /^key not_a_key: It holds no private key/],

@@ -1,6 +1,6 @@
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext, rootCertificates } from 'node:tls'
-import type { TlsCertificateInput } from '@stackquay/contract'
+import type { TlsCertificatePut } from '@stackquay/contract'
 import { dnsNames, nameOf, readCertificates, readKey, UnusableCertificate, weakness } from './read-certificate.ts'
 
 /** A certificate that TLS can use: its chain in order, and its key. */
@@ -13,7 +13,7 @@ export interface OwnCertificate {
 }
 
 /** Throws `UnusableCertificate` with what is wrong and what to do. */
-export function checkOwn(input: TlsCertificateInput, now: Date): OwnCertificate {
+export function checkOwn(input: TlsCertificatePut, now: Date): OwnCertificate {
   const all = [
     ...readCertificates(input.certificate, 'certificate'),
     ...(input.chain === undefined ? [] : readCertificates(input.chain, 'chain')),

@@ -1,4 +1,4 @@
-import { ProblemError, type TlsCertificateInput } from '@stackquay/contract'
+import { ProblemError, type TlsCertificatePut } from '@stackquay/contract'
 import type { CertificateRow, Store } from '@stackquay/store'
 import type { Handlers } from '../http/handler.ts'
 import { checkOwn, type OwnCertificate } from './check-own.ts'
@@ -77,7 +77,7 @@ export function certificateHandlers(
   }
 }
 
-function checked(body: TlsCertificateInput, now: Date): OwnCertificate {
+function checked(body: TlsCertificatePut, now: Date): OwnCertificate {
   try {
     return checkOwn(body, now)
   } catch (error) {

@@ -1932,7 +1932,7 @@ export const en = {
       restore:
         'Restore projects and databases from backups, checkpoints and snapshots, delete those, reset databases, and pull others into them',
       create: 'Create, duplicate and rename projects',
-      oversee: 'Read the audit log and diagnostics; change settings of the instance; manage addons',
+      oversee: 'Read the audit log and diagnostics; change settings and certificates of the instance; manage addons',
       tidy: 'Remove leftovers of deleted projects from engines, with their data when asked',
       archive:
         'See, download, upload and delete all backups, of deleted projects too, make projects of them, copy them to and from other places, and delete them there',
@@ -3018,6 +3018,7 @@ export const en = {
       ssh_key: 'SSH keys',
       webhook: 'Webhooks',
       notification: 'Notifications',
+      certificate: 'Certificates',
       domain: 'Domains',
       'proxy-rules': 'Proxy rules',
       share: 'Shares',

@@ -794,6 +794,19 @@ export const examples: Readonly<Record<string, unknown>> = {
       },
     ],
   },
+  Tls: {
+    listen: '127.0.0.1:8743',
+    authority: null,
+    certificates: [],
+    hosts: [{ host: 'shop.example.org', project: 'shop', certificate: null, https: false }],
+    fault: null,
+  },
+  TlsCertificate: {
+    ...{ id: 'cert_01kq3z8v5c', source: 'own', names: ['shop.example.org'], issuer: 'Example CA' },
+    ...{ notBefore: at, notAfter: at, fingerprint: 'AB:CD', nextRenewal: null, lastFailure: null, warnings: [] },
+  },
+  TlsCertificatePut: { certificate: 'text of fullchain.pem', key: 'text of privkey.pem' },
+  AuthorityCertificate: 'text of stackquay-ca.crt',
   InstanceSettings: {
     items: [
       {

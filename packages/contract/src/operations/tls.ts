@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { textOf } from '../schemas/common.ts'
-import { Tls, TlsCertificate, TlsCertificateInput } from '../schemas/tls.ts'
+import { Tls, TlsCertificate, TlsCertificatePut } from '../schemas/tls.ts'
 
 const instance = { kind: 'scope', scope: 'admin', instance: true } as const
 
@@ -38,7 +38,7 @@ export const putTlsCertificate = operation({
   summary: 'Use a certificate of your own',
   description: 'It takes the place of the one with the same names. No connection is dropped.',
   access: instance,
-  body: TlsCertificateInput,
+  body: TlsCertificatePut,
   results: { 200: TlsCertificate },
   problems: ['validation_failed'],
   audit: 'certificate.put',

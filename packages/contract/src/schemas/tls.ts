@@ -9,21 +9,21 @@ export const TlsCertificate = z
   .object({
     id: Id,
     source: z.enum(certificateSources).describe('`own`: given; `acme`: fetched; `local`: of the local authority.'),
-    names: z.array(z.string()),
-    issuer: z.string(),
+    names: z.array(z.string()).describe('DNS names.'),
+    issuer: z.string().describe('Who signed it.'),
     notBefore: Time,
     notAfter: Time,
-    fingerprint: z.string().describe('SHA-256.'),
+    fingerprint: z.string().describe('SHA-256 of it.'),
     nextRenewal: Time.nullable().describe('Null: you renew it.'),
-    lastFailure: z.object({ at: Time, detail: z.string() }).meta({ id: 'RenewalFailure' }).nullable(),
-    warnings: z.array(z.string()),
+    lastFailure: z.object({ at: Time, detail: z.string().describe('The reason.') }).meta({ id: 'RenewalFailure' }).nullable(),
+    warnings: z.array(z.string()).describe('What is wrong with it.'),
   })
   .meta({ id: 'TlsCertificate' })
 export type TlsCertificate = z.infer<typeof TlsCertificate>
 
 export const TlsHost = z
   .object({
-    host: z.string(),
+    host: z.string().describe('Host name.'),
     project: z.string().nullable().describe('Slug.'),
     certificate: z.string().nullable().describe('Id.'),
     https: z.boolean().describe('Whether its address says https.'),
@@ -35,22 +35,27 @@ export const Tls = z
   .object({
     listen: z.string().nullable().describe('Where projects answer over TLS.'),
     authority: z
-      .object({ id: Id, names: z.array(z.string()), fingerprint: z.string(), notAfter: Time })
+      .object({
+        id: Id,
+        names: z.array(z.string()).describe('Its domains.'),
+        fingerprint: z.string().describe('SHA-256 of it.'),
+        notAfter: Time,
+      })
       .meta({ id: 'TlsAuthority' })
       .nullable()
-      .describe('The local one, and the domains that it is limited to.'),
-    certificates: z.array(TlsCertificate),
+      .describe('The local one.'),
+    certificates: z.array(TlsCertificate).describe('That hosts can have.'),
     hosts: z.array(TlsHost).describe('All names that the proxy serves.'),
     fault: z.string().nullable().describe('Why the newest certificates are not in use.'),
   })
   .meta({ id: 'Tls' })
 export type Tls = z.infer<typeof Tls>
 
-export const TlsCertificateInput = z
+export const TlsCertificatePut = z
   .strictObject({
     certificate: Pem('PEM; its chain may follow.'),
     key: Pem('PEM, without a password; never answered.'),
     chain: Pem('PEM of intermediate certificates.').optional(),
   })
-  .meta({ id: 'TlsCertificateInput' })
-export type TlsCertificateInput = z.infer<typeof TlsCertificateInput>
+  .meta({ id: 'TlsCertificatePut' })
+export type TlsCertificatePut = z.infer<typeof TlsCertificatePut>
