@@ -168,14 +168,18 @@ class Work {
   async cleanUp(): Promise<boolean> {
     let isClean = true
     for (const proof of this.#open.proofs)
-      await this.#options.solver.cleanUp(proof, AbortSignal.timeout(cleanUpMs)).catch(() => {
-        isClean = false
-      })
+      await this.#options.solver
+        .cleanUp(proof, AbortSignal.timeout(this.#options.signal.aborted ? hastyCleanUpMs : cleanUpMs))
+        .catch(() => {
+          isClean = false
+        })
     return isClean
   }
 }
 
 const cleanUpMs = 30_000
+/** Whoever ends waits for it; what is left is known, and taken away the next time. */
+const hastyCleanUpMs = 5000
 
 function isIn({ name, token }: Proof, proofs: readonly Proof[]): boolean {
   return proofs.some((proof) => proof.name === name && proof.token === token)

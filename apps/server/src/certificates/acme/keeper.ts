@@ -35,55 +35,20 @@ const waitMs = 300
 const relevant: ReadonlySet<string> = new Set(['project.created', 'project.changed', 'project.deleted'])
 
 export function openAcmeKeeper(given: AcmeKeeperDeps): AcmeKeeper {
-  const { store, certificates, config, now, ready, onError } = given
+  const { store, now, ready, onError } = given
   const life = new AbortController()
   const deps: AttemptDeps = { ...given, proofs: createProofs(given), signal: life.signal }
-  let running: string | null = null
-  let troubles: readonly CertificateTrouble[] = []
+  const steps = createSteps(given, deps)
   let timer: NodeJS.Timeout | undefined
   let work: Promise<void> | null = null
   let isAsked = false
 
-  const wanted = async ({ names, wildcard }: StoredAcme) => {
-    const hosts = certificates.needed().map(({ host }) => host)
-    const rows = new Map((await store.acme.all()).map((row) => [row.subject, row]))
-    const held = new Map(ofAcme(await store.certificates.all()).map((row) => [row.subject, row]))
-    return wantedCertificates({ names, wildcard, baseDomain: config.baseDomain, hosts }).map(
-      (one): WantedCertificate => {
-        const row = rows.get(one.subject) ?? fresh(one.subject)
-        const certificate = held.get(one.subject) ?? null
-        return { ...one, row, attempts: row.attempts as unknown as Attempts, certificate, id: certificate?.id ?? null }
-      },
-    )
-  }
-  /** One name, or none. Answers when to look again; null when nothing will come by itself. */
-  const step = async (): Promise<Date | null> => {
-    const settings = await readAcme(store)
-    if (settings === null) {
-      troubles = []
-      return null
-    }
-    const secrets = await readAcmeSecrets(store)
-    if (secrets === null) return null
-    await askWindows(await wanted(settings), ofAcme(await store.certificates.all()), settings, deps)
-    const all = await wanted(settings)
-    troubles = all.flatMap(troubleOf)
-    const { one, lookAt } = nextDue(all, now())
-    if (one === null) return lookAt ?? new Date(now().getTime() + longestSleepMs)
-    running = one.subject
-    try {
-      await attempt(one, settings, secrets, deps)
-    } finally {
-      running = null
-    }
-    return now()
-  }
   const run = async () => {
     await ready
     let next: Date | null = now()
     while (!life.signal.aborted && next !== null) {
       isAsked = false
-      next = await step()
+      next = await steps.next()
       if (next !== null && next.getTime() > now().getTime() && !isAsked) break
     }
     if (next !== null) sleepUntil(next)
@@ -115,9 +80,9 @@ export function openAcmeKeeper(given: AcmeKeeperDeps): AcmeKeeper {
   })
   begin()
   return {
-    wanted,
-    running: () => running,
-    troubles: () => troubles,
+    wanted: steps.wanted,
+    running: steps.running,
+    troubles: steps.troubles,
     wake,
     tryNow: async (name) => {
       await store.transaction(async (tx) => {
@@ -133,6 +98,48 @@ export function openAcmeKeeper(given: AcmeKeeperDeps): AcmeKeeper {
       await work
     },
   }
+}
+
+/** What is wanted, and the next attempt of it. */
+function createSteps({ store, certificates, config, now }: AcmeKeeperDeps, deps: AttemptDeps) {
+  let running: string | null = null
+  let troubles: readonly CertificateTrouble[] = []
+
+  const wanted = async ({ names, wildcard }: StoredAcme) => {
+    const hosts = certificates.needed().map(({ host }) => host)
+    const rows = new Map((await store.acme.all()).map((row) => [row.subject, row]))
+    const held = new Map(ofAcme(await store.certificates.all()).map((row) => [row.subject, row]))
+    return wantedCertificates({ names, wildcard, baseDomain: config.baseDomain, hosts }).map(
+      (one): WantedCertificate => {
+        const row = rows.get(one.subject) ?? fresh(one.subject)
+        const certificate = held.get(one.subject) ?? null
+        return { ...one, row, attempts: row.attempts as unknown as Attempts, certificate, id: certificate?.id ?? null }
+      },
+    )
+  }
+  /** One name, or none. Answers when to look again; null when nothing will come by itself. */
+  const next = async (): Promise<Date | null> => {
+    const settings = await readAcme(store)
+    if (settings === null) {
+      troubles = []
+      return null
+    }
+    const secrets = await readAcmeSecrets(store)
+    if (secrets === null) return null
+    await askWindows(await wanted(settings), ofAcme(await store.certificates.all()), settings, deps)
+    const all = await wanted(settings)
+    troubles = all.flatMap(troubleOf)
+    const { one, lookAt } = nextDue(all, now())
+    if (one === null) return lookAt ?? new Date(now().getTime() + longestSleepMs)
+    running = one.subject
+    try {
+      await attempt(one, settings, secrets, deps)
+    } finally {
+      running = null
+    }
+    return now()
+  }
+  return { wanted, next, running: () => running, troubles: () => troubles }
 }
 
 function ofAcme(rows: readonly CertificateRow[]): readonly CertificateRow[] {

@@ -79,7 +79,15 @@ async function run(context: Context, directory: string, flags: SetFlags): Promis
   context.result(made, () => (context.quiet ? '' : acmeText(made, context)))
 }
 
-function plainSettings({ email, challenge, dns, name, wildcard, forwarded = [], resolver = [] }: SetFlags) {
+function plainSettings({
+  email,
+  challenge,
+  dns,
+  name,
+  wildcard,
+  forwarded = [],
+  resolver = [],
+}: SetFlags): Omit<Body, 'directory' | 'termsAgreed'> {
   const type = challenge ?? (dns === undefined ? 'http-01' : 'dns-01')
   if (type !== 'http-01' && type !== 'tls-alpn-01' && type !== 'dns-01')
     throw usageError(`There is no challenge "${type}".`, 'There is: http-01, tls-alpn-01, dns-01')
@@ -94,7 +102,7 @@ function plainSettings({ email, challenge, dns, name, wildcard, forwarded = [], 
     wildcard: wildcard === true,
     forwardedPorts,
     resolvers: [...resolver],
-  } as const
+  }
 }
 
 async function agree(context: Context, directory: string, { agreeTerms }: SetFlags): Promise<void> {
