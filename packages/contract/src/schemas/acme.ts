@@ -87,7 +87,11 @@ export const AcmeOrder = z
     state: z.enum(['valid', 'waiting', 'running', 'failing']).describe('How far it is.'),
     certificate: z.string().nullable().describe('Id of the one there is.'),
     nextAttempt: Time.nullable().describe('Or renewal; null while it runs.'),
-    failure: z.object({ code: z.string(), detail: z.string(), at: Time }).meta({ id: 'AcmeFailure' }).nullable(),
+    failure: z
+      .object({ code: z.string(), detail: z.string(), at: Time })
+      .meta({ id: 'AcmeFailure' })
+      .nullable()
+      .describe('Why the last attempt failed.'),
   })
   .meta({ id: 'AcmeOrder' })
 export type AcmeOrder = z.infer<typeof AcmeOrder>
