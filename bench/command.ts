@@ -62,6 +62,7 @@ export async function startByCommand(
     STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
     ...(knowsSetting(checkout, 'STACKQUAY_PROXY_HTTPS') ? { STACKQUAY_PROXY_HTTPS: 'off' } : {}),
     ...(knowsSetting(checkout, 'STACKQUAY_SSH') ? { STACKQUAY_SSH: 'off' } : {}),
+    ...(knowsSetting(checkout, 'STACKQUAY_PROXY_HTTPS') ? { STACKQUAY_PROXY_HTTPS: 'off' } : {}),
     STACKQUAY_LOG_LEVEL: 'warn',
     // As `npm start` has it.
     NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compile'),

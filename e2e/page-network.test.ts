@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { request } from 'node:https'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, launchBrowser } from '@stackquay/testkit'
+import { type Browser, freePort, launchBrowser } from '@stackquay/testkit'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertLooks, logIn, makeUser, openPage } from './support/page.ts'
 import { type Service, startService, throughProxy, until } from './support/service.ts'
@@ -11,11 +12,13 @@ const at = (view = '') => `/projects/${project}/network${view === '' ? '' : `?vi
 describe('the network of a project on the page', () => {
   let browser: Browser
   let service: Service
+  let httpsPort: number
   let page: Page
   let errors: readonly string[]
 
   before(async () => {
-    service = await startService()
+    httpsPort = await freePort()
+    service = await startService({ env: { STACKQUAY_PROXY_HTTPS: `127.0.0.1:${httpsPort}` } })
     ;({ browser, page, errors } = await openPage(service))
     for (const name of ['Harbour', 'Pier']) {
       const body = { name, template: 'static' }
@@ -426,18 +429,67 @@ describe('the network of a project on the page', () => {
     }
   })
 
+  it('certificates: the local authority, and what is wrong with one of one’s own', { timeout: 90_000 }, async () => {
+    await open('/settings/certificates')
+    await page.getByText('Projects answer with http alone').waitFor()
+    await row(/^harbour\.localhost harbour http alone/).waitFor()
+    await assertLooks(page, 'no certificates')
+    await page.getByRole('switch', { name: 'Make certificates for projects here' }).click()
+    await row(/^harbour\.localhost harbour Local authority/).waitFor()
+    await page.getByText('Renews itself on').first().waitFor()
+    await assertLooks(page, 'certificates')
+
+    const ca = await (await fetch(`${service.url}/api/v1/settings/tls/ca.crt`)).text()
+    const { url } = await service.client.call('getProject', { params })
+    assert.equal(url, `https://harbour.localhost:${httpsPort}`)
+    await until(async () => (await statusOf(httpsPort, 'harbour.localhost', ca)) === 200, 'https to answer', 20_000)
+    const plain = await throughProxy(service.proxyPort, 'harbour.localhost', '/a?b=c')
+    assert.deepEqual([plain.status, plain.headers.location], [308, `https://harbour.localhost:${httpsPort}/a?b=c`])
+
+    await button('Add certificate').click()
+    await dialog().getByRole('textbox', { name: 'Certificate', exact: true }).fill(ca)
+    await dialog().getByRole('textbox', { name: 'Private key' }).fill('-----BEGIN ENCRYPTED PRIVATE KEY-----')
+    await inDialog('Add certificate').click()
+    await dialog().getByText('openssl pkey -in key.pem').waitFor()
+    await assertLooks(page, 'a certificate that is refused')
+    await inDialog('Cancel').click()
+    // Later rounds are about plain addresses.
+    await page.getByRole('switch', { name: 'Make certificates for projects here' }).click()
+    await page.getByText('Projects answer with http alone').waitFor()
+    assert.equal(
+      (await service.client.call('getProject', { params })).url,
+      `http://harbour.localhost:${service.proxyPort}`,
+    )
+  })
+
   it('made no error that nobody expected', () => {
     const ids = errors.flatMap((error) => /\/(prj_\w+)/.exec(error)?.[1] ?? [])
-    const expected = ids.flatMap((id) => [
-      // A name that is none, one that is taken, and rules with mistakes.
-      `422 /api/v1/projects/${id}/domains`,
-      `409 /api/v1/projects/${id}/domains`,
-      `422 /api/v1/projects/${id}/proxy-rules`,
-      `409 /api/v1/projects/${id}/rename`,
-    ])
+    const expected = ['422 /api/v1/settings/tls/certificates'].concat(
+      ids.flatMap((id) => [
+        // A name that is none, one that is taken, and rules with mistakes.
+        `422 /api/v1/projects/${id}/domains`,
+        `409 /api/v1/projects/${id}/domains`,
+        `422 /api/v1/projects/${id}/proxy-rules`,
+        `409 /api/v1/projects/${id}/rename`,
+      ]),
+    )
     assert.deepEqual(
       errors.filter((error) => !expected.includes(error)),
       [],
     )
   })
 })
+
+/** Over TLS, with a trust in this authority alone. */
+function statusOf(port: number, host: string, ca: string): Promise<number | null> {
+  const { promise, resolve } = Promise.withResolvers<number | null>()
+  const asked = request(
+    { host: '127.0.0.1', port, servername: host, headers: { host: `${host}:${port}` }, ca },
+    (answer) => {
+      answer.resume()
+      resolve(answer.statusCode ?? null)
+    },
+  )
+  asked.on('error', () => resolve(null)).end()
+  return promise
+}

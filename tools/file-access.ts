@@ -12,6 +12,7 @@ export interface FileAccess {
 
 export const foldersWithoutFileAccess: readonly string[] = [
   'apps/server/src',
+  'packages/acme/src',
   'packages/archive/src',
   'packages/targets/src',
   'packages/engines/src',
@@ -47,7 +48,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/backups/drill-folder.ts', why: 'makes `drills`, which is ours, and lists its names' },
   { path: 'apps/server/src/backups/free-room.ts', why: 'the free room of the home' },
   { path: 'apps/server/src/bundled.ts', why: 'programs of the installation' },
-  { path: 'apps/server/src/config.ts', why: 'files that an administrator names in the settings' },
+  { path: 'apps/server/src/config-values.ts', why: 'files that an administrator names in the settings' },
   {
     path: 'apps/server/src/settings/checks.ts',
     why: 'whether folders are there that an administrator names as allowed roots, and nothing else',

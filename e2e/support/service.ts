@@ -106,8 +106,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         STACKQUAY_HOME: home,
         STACKQUAY_LISTEN: `127.0.0.1:${port}`,
         STACKQUAY_PROXY_HTTP: `127.0.0.1:${proxyPort}`,
-        // Tests of https and SSH say where they answer.
+        // Tests of TLS say where it answers.
         STACKQUAY_PROXY_HTTPS: 'off',
+        // Tests of SSH say where it answers.
         STACKQUAY_SSH: 'off',
         STACKQUAY_PORT_RANGE: `${ports.from}-${ports.from + 97}`,
         STACKQUAY_ADMIN_USER: admin.username,

@@ -61,6 +61,14 @@ export const systemPackages = [
   // Copies of backups go to a real server.
   { debian: 'openssh-server', programs: ['sshd'], usedBy: ['packages/targets/', 'e2e/'] },
   { debian: 'openssh-client', programs: ['ssh-keygen'], usedBy: ['packages/targets/', 'e2e/'] },
+  // An authority that gives certificates, and a DNS server that takes records, as they are outside.
+  { debian: 'pebble', programs: ['pebble'], usedBy: ['packages/acme/', 'e2e/acme'] },
+  {
+    debian: 'bind9',
+    programs: ['sh'],
+    probe: ['test', '-x', '/usr/sbin/named'],
+    usedBy: ['packages/acme/', 'e2e/acme'],
+  },
   // OpenSearch is assembled from its published parts.
   {
     debian: 'default-jdk-headless',

@@ -20,6 +20,7 @@ import {
 
 /** Who may import whom. A new line here is a decision: see ARCHITECTURE.md. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
+  acme: [],
   archive: [],
   'engine-api': [],
   catalog: ['engine-api'],
@@ -36,6 +37,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   web: ['client', 'contract'],
   cli: ['client', 'contract'],
   server: [
+    'acme',
     'archive',
     'catalog',
     'contract',

@@ -5,11 +5,16 @@ import { filesBelow, isOurCode, read } from '../repository.ts'
 /** Where the text of a sealed secret leaves its type, and why. A new place is a decision: add it here, with its reason. */
 const places: Readonly<Record<string, string>> = {
   'apps/server/src/access/factors/check-factor.ts': 'to compare with the code of an authenticator app',
+  'apps/server/src/certificates/acme/attempt.ts': 'an order under way, to go on with it',
+  'apps/server/src/certificates/acme/stored.ts': 'to be known by an authority, and to write records at a DNS provider',
   'apps/server/src/app/instance.ts': 'for engines, inside apply',
   'apps/server/src/backup-targets/sealed-access.ts': 'to connect to a backup target, and to open what lies there',
   'apps/server/src/backups/backup-keys.ts': 'the identity that opens the settings of a backup',
   'apps/server/src/backups/settings-part.ts': 'to seal it in a backup, for the key of that backup',
   'apps/server/src/branches/create-environment.ts': 'to seal a copy with the databases that know it',
+  'apps/server/src/certificates/local-certificates.ts': 'the authority signs with its key',
+  'apps/server/src/certificates/page-certificate.ts': 'the page is served over TLS with it',
+  'apps/server/src/certificates/to-proxy.ts': 'the proxy serves hosts with keys, and has them in memory alone',
   'apps/server/src/checkpoints/checkpoint-settings.ts': 'the settings of a checkpoint, to put them back',
   'apps/server/src/deploys/webhook-settings.ts': 'to check what a forge has signed',
   'apps/server/src/git/sealed-remote.ts': 'to log in where a repository comes from',

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { openAccess } from './app/access.ts'
 import { openArchives } from './app/archives.ts'
 import { openBranches } from './app/branches.ts'
+import { openCertificates } from './app/certificates.ts'
 import { changingOf } from './app/changing.ts'
 import { openCommands } from './app/commands.ts'
 import type { AppContext } from './app/context.ts'
@@ -107,12 +108,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   const deploys = openDeploys({ instance, resolving, projects, changing, operations, resumption }, context)
   const branches = openBranches({ instance, resolving, projects, operations, resumption }, context)
   const sleeping = openSleeping({ instance, projects, operations, resumption }, context)
+  const certificates = openCertificates({ instance, resolving, projects, resumption }, context)
   const metrics = openMetrics({ instance, projects, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
   const stopTidying = tidyRegularly({ store, config, now, onError, namesExpired: projects.namesExpired })
-  const { dispatcher, notifier, ...outgoing } = await openOutgoing(instance, context)
+  const { dispatcher, notifier, ...outgoing } = await openOutgoing({ instance, certificates }, context)
 
-  const kept = { ports, sockets, trash, files, deploys, ssh, metrics }
+  const kept = { ports, sockets, trash, files, deploys, ssh, metrics, certificates }
   const parts = { ...operating, ...kept, sharing, access, resumption, dispatcher, notifier }
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
@@ -128,7 +130,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       try {
         // First what people see, then what works for them, then what writes it down; what holds programs and files at the end.
         await Promise.all([http.close(), ssh.close()])
-        const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping, metrics]
+        const keepers = [scheduler, cron, archives, trash, deploys, branches, sleeping, metrics, certificates]
         await Promise.all(keepers.map((keeper) => keeper.close()))
         await Promise.all([commands.terminals.close(), sharing.shares.close()])
         for (const part of [outgoing, commands.runs, orchestrator, workers, access.refresher]) await part.close()

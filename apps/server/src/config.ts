@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type EngineName, Password, Username } from '@stackquay/contract'
 import type { SecondFactorRule } from '@stackquay/domain'
 import { z } from 'zod'
+import { absolute, ConfigError, fileText, parseKey, readImageMap, readRoots } from './config-values.ts'
 import { settings } from './environment.ts'
-import { ImageMapError, imageMapEntries, imageMapOf } from './image-map.ts'
 import type { IsolationLevel } from './isolation/level.ts'
 import { urlHost } from './settings/url-host.ts'
+
+export { ConfigError, parseKey, readImageMap, readRoots } from './config-values.ts'
 
 const Schema = z.object(settings)
 
@@ -17,8 +18,9 @@ export interface Config {
   readonly home: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly proxy: { readonly host: string; readonly port: number } | null
-  /** Null where the proxy is off too. */
+  /** Where projects answer over TLS; null where the proxy is off too. */
   readonly proxyHttps: { readonly host: string; readonly port: number } | null
+  readonly tls: { readonly local: boolean; readonly redirect: boolean; readonly hstsSeconds: number }
   readonly ssh: { readonly host: string; readonly port: number } | null
   /** What new projects run on; `auto` is decided at the first start. */
   readonly engine: 'auto' | EngineName
@@ -70,11 +72,6 @@ export interface Config {
   readonly updateUrl: string | null
 }
 
-/** The environment cannot be used; every fault in one message. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
-
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const known = Object.fromEntries(
     Object.keys(settings).map((name) => [name, env[name] === '' ? undefined : env[name]]),
@@ -112,6 +109,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     listen: values.STACKQUAY_LISTEN,
     proxy: values.STACKQUAY_PROXY_HTTP,
     proxyHttps: values.STACKQUAY_PROXY_HTTP === null ? null : values.STACKQUAY_PROXY_HTTPS,
+    tls: {
+      local: values.STACKQUAY_TLS_LOCAL === 'on',
+      redirect: values.STACKQUAY_TLS_REDIRECT === 'on',
+      hstsSeconds: values.STACKQUAY_TLS_HSTS_SECONDS,
+    },
     ssh: values.STACKQUAY_SSH,
     engine: values.STACKQUAY_ENGINE,
     dockerHost: values.DOCKER_HOST ?? null,
@@ -158,44 +160,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 
 /** Settings that share the prefix and belong to the command line. */
 const clientOnly = new Set(['STACKQUAY_URL', 'STACKQUAY_TOKEN', 'STACKQUAY_NODE'])
-
-export function parseKey(text: string): Buffer {
-  const trimmed = text.trim()
-  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64')
-  if (key.length !== 32)
-    throw new ConfigError('The secret key must be 32 bytes, as base64 or as 64 hexadecimal digits.')
-  return key
-}
-
-export function readImageMap(value: string | undefined): Pick<Config, 'imageMap' | 'imageOf'> {
-  const file = value?.startsWith('@') === true ? value.slice(1) : undefined
-  try {
-    const text = fileText(file, 'STACKQUAY_IMAGE_MAP') ?? value ?? ''
-    return { imageOf: imageMapOf(text), imageMap: imageMapEntries(text) }
-  } catch (error) {
-    if (!(error instanceof ImageMapError)) throw error
-    throw new ConfigError(`STACKQUAY_IMAGE_MAP is not valid: ${error.message}`)
-  }
-}
-
-function fileText(path: string | undefined, name: string): string | undefined {
-  if (path === undefined) return undefined
-  try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
-  } catch (error) {
-    throw new ConfigError(`${name} names ${path}, which cannot be read: ${(error as Error).message}`)
-  }
-}
-
-function absolute(path: string): string {
-  return isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path)
-}
-
-/** Beside the projects folder. */
-export function readRoots(text: string | undefined): readonly string[] {
-  const named = text?.split(':').filter((path) => path !== '')
-  return named?.map(absolute) ?? (process.getuid?.() === 0 ? ['/home', '/srv', '/var/www'] : [homedir()])
-}
 
 /** Where the page is when no other address is named. */
 export function urlOfListen({ host, port }: Config['listen']): string {

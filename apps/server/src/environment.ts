@@ -19,6 +19,25 @@ export const settings = {
     .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
   STACKQUAY_PROXY_HTTPS: AddressOrOff.default({ host: '127.0.0.1', port: 8743 })
     .describe('Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.'),
+  STACKQUAY_TLS_LOCAL: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe(
+      'Whether a certificate authority of this instance makes [certificates](https.md) for names of this machine. Default: `off`.',
+    ),
+  STACKQUAY_TLS_REDIRECT: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe('Whether requests over http are sent on to https where there is a certificate. Default: `on`.'),
+  STACKQUAY_TLS_HSTS_SECONDS: z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number of seconds')
+    .transform(Number)
+    .refine((seconds) => seconds <= 63_072_000, 'must be at most 63072000')
+    .default(0)
+    .describe(
+      'How long browsers are told to use https alone, in seconds; never for the authority of this instance. `0`: they are not told. Default: `0`.',
+    ),
   STACKQUAY_SSH: AddressOrOff.default({ host: '127.0.0.1', port: 8722 })
     .describe('Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.'),
   STACKQUAY_ENGINE: z

@@ -412,6 +412,8 @@ describe('who may do what', () => {
       'getOidcOffer',
       'getOpenapi',
       'getSetup',
+      // A certificate, which everybody is shown anyway.
+      'getTlsAuthority',
       'login',
       // They prove who they are by what they take.
       'loginSecond',

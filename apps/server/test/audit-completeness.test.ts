@@ -13,8 +13,10 @@ import { serviceSecret } from '@stackquay/domain'
 import { waitFor } from '@stackquay/testkit'
 import { codeAt, fromBase32, stepAt } from '../src/access/factors/totp.ts'
 import { newDeployKey, publicHalf } from '../src/source/deploy-key.ts'
+import { serveAuthority } from './acme-support.ts'
 import { admin, type Called, type CallOptions, openTestApp, type TestApp } from './app-support.ts'
 import { serveArchives } from './archives-support.ts'
+import { makePair } from './certificates-support.ts'
 import { mail, openInbox, type TestInbox } from './inbox-support.ts'
 import { softwareAuthenticator } from './software-authenticator.ts'
 
@@ -177,6 +179,9 @@ describe('every operation that is to be recorded', () => {
       return call('resetSecondFactor', { params: { uid: id }, body: again })
     },
     revealSecretKey: (call) => call('revealSecretKey', { body: { password: admin.password } }),
+    putTlsCertificate: (call) => ownCertificate(call),
+    deleteTlsCertificate: async (call) =>
+      call('deleteTlsCertificate', { params: { certificate: (await ownCertificate(call)).json.id } }),
     updateSettings: (call) => call('updateSettings', { body: { settings: { trashDays: 9 } } }),
     replaceSecretKey: (call) => call('replaceSecretKey', { body: { password: admin.password } }),
     exportAudit: (call) => call('exportAudit'),
@@ -192,6 +197,16 @@ describe('every operation that is to be recorded', () => {
       return call('redeliver', { params: { hook: id, delivery: items[0].id } })
     },
     deleteWebhook: async (call) => call('deleteWebhook', { params: await hook(call) }),
+    putAcme: async (call) => {
+      const authority = await serveAuthority()
+      ended.push(() => authority[Symbol.asyncDispose]())
+      const { directory, roots } = authority
+      const dns = { provider: 'cloudflare', settings: { token: 'sesame' } }
+      const body = { directory, roots, termsAgreed: true, challenge: 'dns-01', dns, names: ['shop.example.org'] }
+      return call('putAcme', { body })
+    },
+    renewAcme: (call) => call('renewAcme'),
+    deleteAcme: (call) => call('deleteAcme'),
     createNotificationChannel: (call) =>
       call('createNotificationChannel', {
         body: { name: 'team', kind: 'slack', settings: { url: 'http://127.0.0.1:9/' } },
@@ -708,6 +723,11 @@ describe('every operation that is to be recorded', () => {
     const scripts = { hello: 'echo hello', test: 'node --test' }
     await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'runner', scripts }))
     await writeFile(join(path, 'sum.test.js'), "import { test } from 'node:test'\ntest('sums', () => {})\n")
+  }
+
+  async function ownCertificate(call: Parameters<Drive>[0]): Promise<Called> {
+    const { certificate, key } = await makePair({ names: ['shop.example.org'] })
+    return call('putTlsCertificate', { body: { certificate, key } })
   }
 
   async function grace(call: Parameters<Drive>[0]): Promise<{ uid: string }> {

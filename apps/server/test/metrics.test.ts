@@ -285,6 +285,7 @@ test('the dashboard and the document name what is exported, and the document all
     {
       model: { all: () => [], status: () => ({}) as never },
       backups: { all: () => [] },
+      certificates: () => [],
       home: '/',
       version: '1',
       history: () => ({ bytes: 0, fault: null, damaged: null }),

@@ -39,7 +39,7 @@ function world(app: TestApp, project: string, signIn = false) {
     formerSlugs: [{ slug: 'old', until: '2027-01-01' }],
     rules: { rules: { signIn } },
   }
-  const hosts = projectHosts({ baseDomain: 'localhost', proxy: { host: '127.0.0.1', port: 8701 } as never })
+  const hosts = projectHosts({ baseDomain: 'localhost', proxy: { host: '127.0.0.1', port: 8701 }, proxyHttps: null })
   const deps = {
     ...{ store, passes, resolver: hosts, now: () => new Date() },
     config: { sessions: { idleMs: sessionIdleMs, ageMs: sessionAgeMs } },

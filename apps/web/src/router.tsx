@@ -277,6 +277,11 @@ const signIn = createRoute({
   path: '/settings/sign-in',
   component: lazyRouteComponent(() => import('./pages/sign-in-page.tsx'), 'SignInPage'),
 })
+const certificates = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/certificates',
+  component: lazyRouteComponent(() => import('./pages/certificates-page.tsx'), 'CertificatesPage'),
+})
 const secretKey = createRoute({
   getParentRoute: () => app,
   path: '/settings/secret-key',
@@ -359,6 +364,7 @@ export const router = createRouter({
       users,
       general,
       signIn,
+      certificates,
       secretKey,
       addons,
       allBackups,

@@ -14,6 +14,7 @@ import type {
   TotpTable,
   UsersTable,
 } from './schema-access.ts'
+import type { AcmeAttemptsTable } from './schema-acme.ts'
 import type {
   ArchivesTable,
   BackupChecksTable,
@@ -26,6 +27,7 @@ import type {
   DatabaseSeedsTable,
   SnapshotsTable,
 } from './schema-backups.ts'
+import type { CertificatesTable } from './schema-certificates.ts'
 import type { BranchesTable, DeploysTable, GitDeliveriesTable, GitRefusalsTable } from './schema-deploys.ts'
 import type {
   NotificationChannelsTable,
@@ -53,6 +55,8 @@ export interface Schema {
   totp: TotpTable
   recovery_codes: RecoveryCodesTable
   passkeys: PasskeysTable
+  certificates: CertificatesTable
+  acme_attempts: AcmeAttemptsTable
   session_tickets: SessionTicketsTable
   page_passes: PagePassesTable
   oidc_identities: OidcIdentitiesTable

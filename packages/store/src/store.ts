@@ -1,6 +1,7 @@
 import type { EngineName, EventRecord, OperationRecord, Secret } from '@stackquay/contract'
 import type { Desired, ProjectSpec } from '@stackquay/domain'
 import type { StoreCopy } from './copy-store.ts'
+import type { AcmeReader, AcmeWriter } from './model/acme.ts'
 import type { AddonReader, AddonWriter } from './model/addons.ts'
 import type { ArchiveReader, ArchiveWriter } from './model/archives.ts'
 import type { AuditReader, AuditWriter } from './model/audit.ts'
@@ -8,6 +9,7 @@ import type { BackupCheckReader, BackupCheckWriter } from './model/backup-checks
 import type { BackupScheduleReader, BackupScheduleWriter } from './model/backup-schedules.ts'
 import type { BackupTargetReader, BackupTargetWriter } from './model/backup-targets.ts'
 import type { BranchReader, BranchWriter } from './model/branches.ts'
+import type { CertificateReader, CertificateWriter } from './model/certificates.ts'
 import type { CheckpointReader, CheckpointWriter } from './model/checkpoints.ts'
 import type { CronReader, CronWriter } from './model/cron.ts'
 import type { DeployReader, DeployWriter } from './model/deploys.ts'
@@ -60,6 +62,8 @@ export interface Store {
   readonly invites: InviteReader
   readonly sshKeys: SshKeyReader
   readonly secondFactors: SecondFactorReader
+  readonly certificates: CertificateReader
+  readonly acme: AcmeReader
   readonly tickets: TicketReader
   readonly pagePasses: PagePassReader
   readonly oidc: OidcReader
@@ -184,6 +188,8 @@ export interface Transaction {
   readonly invites: InviteWriter
   readonly sshKeys: SshKeyWriter
   readonly secondFactors: SecondFactorWriter
+  readonly certificates: CertificateWriter
+  readonly acme: AcmeWriter
   readonly tokens: TokenWriter
   readonly audit: AuditWriter
   readonly events: EventWriter

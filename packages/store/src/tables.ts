@@ -1,3 +1,4 @@
+import { acmeReader, acmeWriter } from './acme.ts'
 import { addonReader, addonWriter } from './addons.ts'
 import { archiveReader, archiveWriter } from './archives.ts'
 import { auditReader, auditWriter } from './audit.ts'
@@ -5,6 +6,7 @@ import { backupCheckReader, backupCheckWriter } from './backup-checks.ts'
 import { backupScheduleReader, backupScheduleWriter } from './backup-schedules.ts'
 import { backupTargetReader, backupTargetWriter } from './backup-targets.ts'
 import { branchReader, branchWriter } from './branches.ts'
+import { certificateReader, certificateWriter } from './certificates.ts'
 import { checkpointReader, checkpointWriter } from './checkpoints.ts'
 import type { Reading, Writing } from './context.ts'
 import { cronReader, cronWriter } from './cron.ts'
@@ -61,6 +63,8 @@ export function readersOf(
     invites: inviteReader(reading),
     sshKeys: sshKeyReader(reading),
     secondFactors: secondFactorReader(reading),
+    certificates: certificateReader(reading),
+    acme: acmeReader(reading),
     tickets: ticketReader(reading),
     pagePasses: pagePassReader(reading),
     oidc: oidcReader(reading),
@@ -127,6 +131,8 @@ export function writersOf(writing: Writing): Transaction {
     backupTargets: backupTargetWriter(writing),
     snapshots: snapshotWriter(writing),
     checkpoints: checkpointWriter(writing),
+    certificates: certificateWriter(writing),
+    acme: acmeWriter(writing),
     addons: addonWriter(writing),
     savedQueries: savedQueryWriter(writing),
     archives: archiveWriter(writing),

@@ -223,6 +223,14 @@ export const commandEntries: readonly CommandEntry[] = [
   entry('The service', 'operations', '', 'list, watch and cancel operations', () => import('./operations.ts')),
   entry('The service', 'events', '', 'follow what happens', () => import('./events.ts')),
   entry('The service', 'notify', '', 'tell people what went wrong: mail, chats, phones', () => import('./notify.ts')),
+  entry('The service', 'tls', '', 'list, add and delete certificates for https', () => import('./tls.ts')),
+  entry(
+    'The service',
+    'trust',
+    '',
+    'let this machine trust the certificates of the service',
+    () => import('./trust.ts'),
+  ),
   entry('The service', 'webhooks', '', 'send events to other programs', () => import('./webhooks.ts')),
   entry(
     'The service',

@@ -4,9 +4,9 @@ import { type DomainRow, type ProjectRow, type Store, TakenError, type Transacti
 import type { Config } from '../config.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Network } from '../network/network.ts'
+import { formerHosts } from '../projects/hosts-of-project.ts'
 import type { Known, Model } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import { formerHosts } from '../projects/routes.ts'
 
 export interface DomainDeps {
   readonly store: Store

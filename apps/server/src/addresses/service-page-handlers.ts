@@ -11,7 +11,7 @@ import { refusalProblem } from '../http/refusal-problem.ts'
 import type { Network } from '../network/network.ts'
 import type { Model } from '../projects/model.ts'
 import type { Resolver } from '../projects/resolver.ts'
-import { formerHosts, ownHosts } from '../projects/routes.ts'
+import { formerHosts, ownHosts } from '../projects/hosts-of-project.ts'
 import { hopRefusalOf, projectPass } from '../service-pages/hop-access.ts'
 import type { PagePasses } from '../service-pages/passes.ts'
 

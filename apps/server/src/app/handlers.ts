@@ -14,6 +14,8 @@ import { allBackupHandlers } from '../backups/handlers.ts'
 import type { Backups } from '../backups/open-backups.ts'
 import { scheduleOfNew } from '../backups/schedule-of-new.ts'
 import { branchHandlers } from '../branches/handlers.ts'
+import { acmeHandlers } from '../certificates/acme/handlers.ts'
+import { certificateHandlers } from '../certificates/handlers.ts'
 import { allCheckpointHandlers } from '../checkpoints/handlers.ts'
 import { workAndCronHandlers } from '../cron/handlers.ts'
 import { databaseBrowserHandlers } from '../database-browser/handlers.ts'
@@ -69,6 +71,7 @@ import type { Dispatcher } from '../webhooks/dispatcher.ts'
 import { webhookHandlers } from '../webhooks/handlers.ts'
 import type { Access } from './access.ts'
 import { afterwards } from './afterwards.ts'
+import type { Certificates } from './certificates.ts'
 import type { Commands } from './commands.ts'
 import type { AppContext } from './context.ts'
 import type { Files } from './files.ts'
@@ -90,6 +93,7 @@ export interface HandlersDeps {
   readonly sharing: Sharing
   readonly backups: Backups
   readonly metrics: MetricsKeeper
+  readonly certificates: Certificates
   readonly receivedDumps: ReceivedDumps
   readonly trash: TrashKeeper
   readonly files: Files
@@ -139,6 +143,11 @@ export function createHandlers(
       ...instanceBackupHandlers(ofInstance),
       ...instanceRestoreHandlers({ ...ofInstance, keys: instance.keys, restart: settings.restart }),
       ...instanceHandlers(deps, settings),
+      ...certificateHandlers({
+        ...{ store, known: instance.certificates, keeper: deps.certificates },
+        ...{ config: settings.config, now },
+      }),
+      ...acmeHandlers({ store, acme: deps.certificates.acme, config: settings.config, now }),
     },
     streams: { ...observing.streams, ...commands.streams },
   }
@@ -231,7 +240,10 @@ function observingHandlers(
 ) {
   const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
   const { watchProjectStats, ...stats } = statsHandlers({ store, engine, accounts: instance.isolation.accounts })
-  const history = metricsHandlers({ store, model, backups: backups.known, metrics, home, version, now })
+  const { serving } = instance.certificates
+  const history = metricsHandlers({
+    ...{ store, model, backups: backups.known, metrics, certificates: serving, home, version, now },
+  })
   const health = healthCheckHandlers({ store, engine, model })
   const counts = logStatsHandlers({ store, engine, model, workers, now })
   return {
@@ -284,7 +296,18 @@ function commandHandlers(
 
 /** The service itself. */
 function instanceHandlers(
-  { instance, resolving, projects: { keeper }, backups, metrics, resumption, ports, sockets, ssh }: HandlersDeps,
+  {
+    instance,
+    resolving,
+    projects: { keeper },
+    backups,
+    metrics,
+    certificates,
+    resumption,
+    ports,
+    sockets,
+    ssh,
+  }: HandlersDeps,
   { config, now }: Settings,
 ) {
   const { store, engine, isolation } = instance
@@ -303,6 +326,7 @@ function instanceHandlers(
     backups,
     metrics: metrics.history.state,
     updates: createUpdatesCheck({ updateUrl: () => config.updateUrl, version, now }),
+    certificates,
     version,
     now,
     startedAt: now().getTime() - process.uptime() * 1000,

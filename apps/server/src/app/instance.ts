@@ -3,6 +3,7 @@ import { type InstanceArchives, openInstanceArchives } from '@stackquay/archive'
 import type { Engine, SecretRef } from '@stackquay/engine-api'
 import type { Engines } from '@stackquay/engines'
 import { openStore, type Store } from '@stackquay/store'
+import { createKnownCertificates, type KnownCertificates } from '../certificates/known.ts'
 import { engineKind } from '../engine-kinds.ts'
 import { openEngines } from '../engines.ts'
 import { openHome, openProjectsFolder } from '../home.ts'
@@ -26,6 +27,8 @@ export interface Instance {
   readonly settings: LiveSettings
   /** Where backups of the instance itself are kept. */
   readonly instanceArchives: InstanceArchives
+  /** For which hosts there are certificates. */
+  readonly certificates: KnownCertificates
   readonly isolation: InstanceIsolation
   /** All engines as one: each project is held by its own. */
   readonly engine: Engines
@@ -67,6 +70,8 @@ export async function openInstance(
   if (config.logLevel !== base.logLevel) log.level = config.logLevel
 
   door.open({ store, publicUrl: () => config.publicUrl, now: () => now().getTime() }, onError)
+  const certificates = createKnownCertificates({ store, config, now })
+  await certificates.load()
 
   const testPorts: HeldPorts = new Map()
   const runPorts = () => [...testPorts].map(([port, run]) => ({ run, port }))
@@ -79,6 +84,7 @@ export async function openInstance(
     store,
     keys,
     settings,
+    certificates,
     instanceArchives,
     isolation,
     engine,

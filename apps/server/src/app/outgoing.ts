@@ -1,3 +1,4 @@
+import type { CertificateKeeper } from '../certificates/keeper.ts'
 import { createNotifier, type Notifier } from '../notifications/dispatcher.ts'
 import { watchInstance } from '../notifications/watch-instance.ts'
 import { createDispatcher, type Dispatcher } from '../webhooks/dispatcher.ts'
@@ -13,14 +14,17 @@ export interface Outgoing {
 
 /** What tells others of events: webhooks programs, notifications people. */
 export async function openOutgoing(
-  { store }: Pick<Instance, 'store'>,
+  {
+    instance: { store },
+    certificates,
+  }: { readonly instance: Pick<Instance, 'store'>; readonly certificates: Pick<CertificateKeeper, 'troubles'> },
   { config, now, onError }: Pick<AppContext, 'config' | 'now' | 'onError'>,
 ): Promise<Outgoing> {
   const dispatcher = createDispatcher({ store, now, onError })
   await dispatcher.start()
   const notifier = createNotifier({ store, now, publicUrl: config.publicUrl, onError })
   await notifier.start()
-  const stopWatching = watchInstance({ store, notifier, home: config.home, now, onError })
+  const stopWatching = watchInstance({ store, notifier, home: config.home, certificates, now, onError })
   return {
     dispatcher,
     notifier,

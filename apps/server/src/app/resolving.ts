@@ -29,7 +29,13 @@ export interface Resolving {
 }
 
 export async function openResolving(
-  { store, engine, engines, isolation: { accounts } }: Pick<Instance, 'store' | 'engine' | 'engines' | 'isolation'>,
+  {
+    store,
+    engine,
+    engines,
+    isolation: { accounts },
+    certificates,
+  }: Pick<Instance, 'store' | 'engine' | 'engines' | 'isolation' | 'certificates'>,
   { config, signal, onError }: Pick<AppContext, 'config' | 'signal' | 'onError'>,
 ): Promise<Resolving> {
   const files = createUserFiles({ compiled: await compiledFolder(config.home) })
@@ -55,6 +61,7 @@ export async function openResolving(
     catalogue,
     programs: createOurPrograms(config.home),
     filesOf,
+    isSecure: certificates.isSecure,
     containers: async ({ id, engine: name }) =>
       engineKind(name).capabilities.images ? containerFacts(id, await images.pinned(id)) : null,
   })

@@ -4,6 +4,7 @@ import type { MetricFamily, MetricSample } from '@stackquay/domain'
 import type { Reading } from '@stackquay/engine-api'
 import type { ProjectRow } from '@stackquay/store'
 import type { KnownBackups } from '../backups/known-backups.ts'
+import type { ServingRow } from '../certificates/known.ts'
 import type { Model } from '../projects/model.ts'
 import type { HistoryState } from './history.ts'
 import type { ReadAll } from './readings.ts'
@@ -11,6 +12,7 @@ import type { ReadAll } from './readings.ts'
 export interface FamiliesDeps {
   readonly model: Pick<Model, 'all' | 'status'>
   readonly backups: Pick<KnownBackups, 'all'>
+  readonly certificates: () => readonly ServingRow[]
   readonly home: string
   readonly version: string
   history(): HistoryState
@@ -26,6 +28,7 @@ export async function metricFamilies(read: ReadAll, deps: FamiliesDeps): Promise
     ...workloadFamilies(read.workloads, slugs),
     ...requestFamilies(read.requests ?? [], slugs),
     ...backupFamilies(deps.backups, slugs),
+    certificateFamily(deps.certificates()),
   ]
 }
 
@@ -109,6 +112,14 @@ function workloadFamilies(readings: readonly Reading[], slugs: ReadonlyMap<strin
       of((one) => one.sentBytes),
     ),
   ]
+}
+
+function certificateFamily(certificates: readonly ServingRow[]): MetricFamily {
+  const samples = certificates.map(({ id, source, names, notAfter }) => ({
+    labels: { certificate: id, source, name: names[0] ?? '' },
+    value: Date.parse(notAfter) / 1000,
+  }))
+  return gauge('stackquay_certificate_expiry_seconds', 'When a certificate ends, since 1970.', samples)
 }
 
 const classNames = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 export interface ProjectHosts {
   host(slug: string, suffix?: string, prefix?: string): string
   url(slug: string, suffix?: string, prefix?: string): string
-  /** Of any host name, with the proxy's port. */
+  /** Of any host name, with the proxy's port: https where a certificate serves it. */
   urlOf(host: string): string
   /** Where people open the page of a service. */
   pageOf(slug: string, service: string): { readonly host: string; readonly url: string }
@@ -15,13 +15,19 @@ export interface ProjectHosts {
   readonly shareDomain: string
 }
 
-/** Asks `config` at each question: the base domain can change. */
-export function projectHosts(config: Pick<Config, 'baseDomain' | 'proxy'>): ProjectHosts {
-  const { proxy } = config
+/** Asks at each question: the base domain can change, and whether a host has a certificate. */
+export function projectHosts(
+  config: Pick<Config, 'baseDomain' | 'proxy' | 'proxyHttps'>,
+  isSecure: (host: string) => boolean = () => false,
+): ProjectHosts {
+  const { proxy, proxyHttps } = config
   const host: ProjectHosts['host'] = (slug, suffix = '', prefix = '') =>
     `${prefix}${slug}${suffix}.${config.baseDomain}`
-  const port = proxy === null || proxy.port === 80 ? '' : `:${proxy.port}`
-  const urlOf: ProjectHosts['urlOf'] = (name) => `http://${name}${port}`
+  const portOf = (address: Config['proxy'], usual: number) =>
+    address === null || address.port === usual ? '' : `:${address.port}`
+  const [port, securePort] = [portOf(proxy, 80), portOf(proxyHttps, 443)]
+  const urlOf: ProjectHosts['urlOf'] = (name) =>
+    isSecure(name) ? `https://${name}${securePort}` : `http://${name}${port}`
   return {
     host,
     urlOf,

@@ -116,12 +116,14 @@ export interface Resolver extends ProjectHosts {
 export interface ResolverOptions extends ResolveFactsDeps {
   readonly config: Config
   readonly filesOf: FilesOf
+  /** Whether a certificate serves a host. */
+  readonly isSecure?: (host: string) => boolean
 }
 
 export function createResolver(options: ResolverOptions): Resolver {
   const { config, filesOf } = options
   const memory = createSourceMemory(config.home)
-  const hosts = projectHosts(config)
+  const hosts = projectHosts(config, options.isSecure)
   const facts: Resolver['facts'] = ({ id, slug, path }) => ({
     id,
     slug,

@@ -8,6 +8,7 @@ import type { Network, ProjectNetwork } from '../network/network.ts'
 import { routeRules } from '../network/route-rules.ts'
 import { shareListener } from '../network/share-listener.ts'
 import type { PagePasses } from '../service-pages/passes.ts'
+import { formerHosts, ownHosts, pageHosts } from './hosts-of-project.ts'
 import type { Entries, Entry, Known, Status } from './model-entry.ts'
 import type { Resolver } from './resolver.ts'
 import { createRouteNames, type RouteNames } from './route-names.ts'
@@ -204,38 +205,6 @@ type Making = RoutesOptions & {
   readonly holds: Holds
   readonly names: RouteNames
 }
-
-export function ownHosts({ row, resolved }: Pick<Known, 'row' | 'resolved'>, resolver: Pick<Resolver, 'host'>) {
-  const extra = resolved.extraHosts.map(({ prefix, suffix, workload }) => ({
-    host: resolver.host(row.slug, suffix, prefix),
-    workload,
-  }))
-  return [{ host: resolver.host(row.slug), workload: null }, ...extra]
-}
-
-/** Of services, for people who are signed in. */
-function pageHosts({ row, resolved }: Known, resolver: Resolver) {
-  return resolved.pages.map(({ workload, port }) => ({
-    host: resolver.pageOf(row.slug, workload).host,
-    workload,
-    port,
-  }))
-}
-
-/** Hosts of before a rename, and the one that each leads to. */
-export function formerHosts(
-  { row, resolved }: Pick<Known, 'row' | 'resolved'>,
-  { formerSlugs }: Pick<ProjectNetwork, 'formerSlugs'>,
-  resolver: Pick<Resolver, 'host'>,
-) {
-  const places = [{ prefix: '', suffix: '' }, ...resolved.extraHosts]
-  return formerSlugs.flatMap(({ slug, until }) =>
-    places.map(({ prefix, suffix }) => ({
-      host: resolver.host(slug, suffix, prefix),
-      to: resolver.host(row.slug, suffix, prefix),
-      until,
-    })),
-  )
 }
 
 /** No search engine keeps what is there for a few days. What a person set of it stays. */

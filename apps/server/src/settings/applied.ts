@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Model } from '../projects/model.ts'
 
 export interface AppliedDeps {
+  readonly certificates: { renew(): Promise<void> }
   readonly projects: { readonly model: Pick<Model, 'all' | 'renew'>; publishedTable(): Promise<void> }
 }
 
@@ -11,10 +12,17 @@ export interface AppliedDeps {
 const resolvedWith: ReadonlySet<InstanceSettingKey> = new Set(['baseDomain', 'publishAddress', 'imageMap'])
 /** What the proxy is told beside the routes. */
 const inTable: ReadonlySet<InstanceSettingKey> = new Set(['baseDomain', 'trustedProxies'])
+/** What certificates are made for, and what the proxy does with them. */
+const inCertificates: ReadonlySet<InstanceSettingKey> = new Set([
+  'baseDomain',
+  'tlsLocal',
+  'tlsRedirect',
+  'tlsHstsSeconds',
+])
 
 /** Makes again what was made from settings that changed. Everything else asks the config when it needs it. */
 export function createApplied(
-  { projects: { model, publishedTable } }: AppliedDeps,
+  { certificates, projects: { model, publishedTable } }: AppliedDeps,
   {
     config,
     log,
@@ -30,5 +38,6 @@ export function createApplied(
         })
     }
     if (keys.some((key) => inTable.has(key))) await publishedTable()
+    if (keys.some((key) => inCertificates.has(key))) await certificates.renew()
   }
 }

@@ -59,6 +59,18 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ proxyHttps }) => orOff(proxyHttps),
     into: (proxyHttps) => ({ proxyHttps }),
   }),
+  tlsLocal: setting('STACKQUAY_TLS_LOCAL', {
+    show: ({ tls }) => (tls.local ? 'on' : 'off'),
+    into: (word, { tls }) => ({ tls: { ...tls, local: word === 'on' } }),
+  }),
+  tlsRedirect: setting('STACKQUAY_TLS_REDIRECT', {
+    show: ({ tls }) => (tls.redirect ? 'on' : 'off'),
+    into: (word, { tls }) => ({ tls: { ...tls, redirect: word === 'on' } }),
+  }),
+  tlsHstsSeconds: setting('STACKQUAY_TLS_HSTS_SECONDS', {
+    show: ({ tls }) => tls.hstsSeconds,
+    into: (hstsSeconds, { tls }) => ({ tls: { ...tls, hstsSeconds } }),
+  }),
   ssh: setting('STACKQUAY_SSH', {
     ...{ ...atRestart, ...asksAgain },
     show: ({ ssh }) => orOff(ssh),

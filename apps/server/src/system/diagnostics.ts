@@ -6,6 +6,7 @@ import type { ProxyControl } from '@stackquay/proxy/control'
 import type { Store } from '@stackquay/store'
 import type { Backups } from '../backups/open-backups.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { CertificateKeeper } from '../certificates/keeper.ts'
 import type { Config } from '../config.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
 import type { HistoryState } from '../metrics/history.ts'
@@ -15,6 +16,7 @@ import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { sharesPorts } from '../ports/shares-ports.ts'
 import type { LiveSettings } from '../settings/instance-settings.ts'
 import { nameOfUser } from '../users/name-of-user.ts'
+import { certificatesCheck } from './certificates-check.ts'
 import { diskCheck } from './disk-check.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
@@ -45,6 +47,7 @@ export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly backups: Pick<Backups, 'known' | 'copies' | 'own'>
   readonly metrics: () => HistoryState
   readonly updates: () => Promise<readonly DiagnosticCheck[]>
+  readonly certificates: Pick<CertificateKeeper, 'troubles' | 'fault' | 'unreadable'>
   readonly version: string
   readonly now: () => Date
 }
@@ -60,6 +63,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
     ['proxy', proxyCheck(deps)],
+    ['certificates', async () => certificatesCheck(deps.certificates)],
     ['ssh', async () => sshCheck(deps)],
     ['held-ports', heldPortsCheck(deps)],
     ['disk', () => diskCheck(deps.config.home)],

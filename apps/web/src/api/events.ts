@@ -102,6 +102,16 @@ async function keepRunning(run: () => Promise<void>, signal: AbortSignal): Promi
   }
 }
 
+/** Lists of the instance that are read again as a whole. */
+const lists = {
+  'trash.changed': 'trash',
+  'certificate.changed': 'tls',
+  'webhook.changed': 'webhooks',
+  'notification.changed': 'notifications',
+  'device.added': 'notifications',
+  'second-factor.changed': 'notifications',
+} as const
+
 function apply(event: EventRecord): void {
   switch (event.type) {
     case 'project.created':
@@ -168,15 +178,12 @@ function apply(event: EventRecord): void {
       if (event.project !== null) void readWorkAgain(event.project)
       return
     case 'trash.changed':
-      void queryClient.invalidateQueries({ queryKey: ['trash'] })
-      return
+    case 'certificate.changed':
     case 'webhook.changed':
-      void queryClient.invalidateQueries({ queryKey: ['webhooks'] })
-      return
     case 'notification.changed':
     case 'device.added':
     case 'second-factor.changed':
-      void queryClient.invalidateQueries({ queryKey: ['notifications'] })
+      void queryClient.invalidateQueries({ queryKey: [lists[event.type]] })
       return
     default:
       event.type satisfies never

@@ -6,6 +6,7 @@ export type SettingEdits = Readonly<Partial<Record<InstanceSettingKey, string | 
 /** The groups of the form, and what is in them. A test sees to it that every setting is in one. */
 export const settingGroups = {
   addresses: ['publicUrl', 'listen', 'baseDomain', 'proxyHttp', 'proxyHttps', 'ssh', 'trustedProxies'],
+  tls: ['tlsLocal', 'tlsRedirect', 'tlsHstsSeconds'],
   network: ['portRange', 'publishAddress', 'shareProviders', 'shareSsh'],
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
   backups: ['backupCron', 'backupTimezone', 'backupTargets'],

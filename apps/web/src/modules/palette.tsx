@@ -21,6 +21,7 @@ import {
   Puzzle,
   RotateCw,
   ScrollText,
+  ShieldCheck,
   SlidersHorizontal,
   Square,
   SquareTerminal,
@@ -143,6 +144,11 @@ function Pages({ onClose }: { onClose: () => void }) {
             onSelect={then(() => navigate({ to: '/settings/general' }))}
           />
           <Entry icon={LogIn} value={texts.nav.signIn} onSelect={then(() => navigate({ to: '/settings/sign-in' }))} />
+          <Entry
+            icon={ShieldCheck}
+            value={texts.nav.certificates}
+            onSelect={then(() => navigate({ to: '/settings/certificates' }))}
+          />
           <Entry
             icon={Vault}
             value={texts.nav.secretKey}

@@ -1,4 +1,5 @@
 import type {
+  AcmeOrder,
   OperationRecord,
   OperationStep,
   ProjectStatus,
@@ -63,6 +64,12 @@ const deliveryLooks: Readonly<Record<WebhookDelivery['state'], Look>> = {
   pending: ['busy', 'dash'],
   delivered: ['good', 'tick'],
   failed: ['bad', 'cross'],
+}
+const acmeLooks: Readonly<Record<AcmeOrder['state'], Look>> = {
+  valid: ['good', 'full'],
+  waiting: ['idle', 'dash'],
+  running: ['busy', 'turning'],
+  failing: ['bad', 'cross'],
 }
 const shareLooks: Readonly<Record<Share['state'], Look>> = {
   connecting: ['busy', 'turning'],
@@ -141,6 +148,9 @@ export function TestOutcomeIcon({ outcome }: { outcome: TestCase['outcome'] }) {
 }
 export function DeliveryStatePill({ state }: { state: WebhookDelivery['state'] }) {
   return <Pill look={deliveryLooks[state]}>{texts.webhooks.states[state]}</Pill>
+}
+export function AcmeOrderPill({ state }: { state: AcmeOrder['state'] }) {
+  return <Pill look={acmeLooks[state]}>{texts.acme.states[state]}</Pill>
 }
 export function ShareStatePill({ state }: { state: Share['state'] }) {
   return <Pill look={shareLooks[state]}>{texts.network.share.states[state]}</Pill>

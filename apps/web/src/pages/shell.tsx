@@ -17,6 +17,7 @@ import {
   Puzzle,
   ScrollText,
   Search,
+  ShieldCheck,
   SlidersHorizontal,
   Stethoscope,
   Trash2,
@@ -163,6 +164,9 @@ function InstanceItems() {
       <Item to="/settings/sign-in" icon={LogIn}>
         {texts.nav.signIn}
       </Item>
+      <Item to="/settings/certificates" icon={ShieldCheck}>
+        {texts.nav.certificates}
+      </Item>
       <Item to="/settings/secret-key" icon={Vault}>
         {texts.nav.secretKey}
       </Item>
@@ -221,7 +225,7 @@ function Item({
     | '/'
     | '/activity'
     | '/logs'
-    | `/settings/${'tokens' | 'second-factor' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'sign-in' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
+    | `/settings/${'tokens' | 'second-factor' | 'sessions' | 'ssh-keys' | 'users' | 'general' | 'sign-in' | 'certificates' | 'secret-key' | 'addons' | 'backups' | 'trash' | 'webhooks' | 'notifications' | 'diagnostics'}`
   icon: LucideIcon
   exact?: boolean
   children: string

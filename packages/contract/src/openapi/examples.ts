@@ -833,6 +833,19 @@ export const examples: Readonly<Record<string, unknown>> = {
       },
     ],
   },
+  Tls: {
+    listen: '127.0.0.1:8743',
+    authority: null,
+    certificates: [],
+    hosts: [{ host: 'shop.example.org', project: 'shop', certificate: null, https: false }],
+    fault: null,
+  },
+  TlsCertificate: {
+    ...{ id: 'cert_01kq3z8v5c', source: 'own', names: ['shop.example.org'], issuer: 'Example CA' },
+    ...{ notBefore: at, notAfter: at, fingerprint: 'AB:CD', nextRenewal: null, lastFailure: null, warnings: [] },
+  },
+  TlsCertificatePut: { certificate: 'text of fullchain.pem', key: 'text of privkey.pem' },
+  AuthorityCertificate: 'text of stackquay-ca.crt',
   InstanceSettings: {
     items: [
       {
@@ -983,6 +996,15 @@ export const examples: Readonly<Record<string, unknown>> = {
   WebhookList: list(webhook),
   WebhookPatch: { enabled: false },
   WebhookWithSecret: { ...webhook, secret: 'whsec_EXAMPLE' },
+  Acme: {
+    settings: {
+      ...{ directory: 'letsencrypt', roots: null, email: 'ada@example.org', challenge: 'http-01', names: null },
+      ...{ wildcard: false, forwardedPorts: [80], resolvers: [], dns: null, externalAccount: null },
+    },
+    orders: [{ name: 'shop.example.org', state: 'valid', certificate: 'cert_01', nextAttempt: at, failure: null }],
+    providers: [{ name: 'cloudflare', label: 'Cloudflare', settingsSchema: {} }],
+  },
+  AcmeChoice: { directory: 'letsencrypt', termsAgreed: true, challenge: 'http-01', forwardedPorts: [80] },
   NotificationChannel: channel,
   NotificationChannelCreate: {
     name: 'Team',

@@ -14,6 +14,8 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   alwaysPublished: 'Whether its port is always published.',
   at: 'When it happened.',
   attachments: 'Files that it carries.',
+  notAfter: 'When it ends.',
+  notBefore: 'When it begins.',
   attempts: 'Every try to send it, oldest first.',
   available: 'Whether it can be used now.',
   basicAuth: 'User name and password that visitors must give; null asks for none.',

@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import * as access from './access.ts'
+import * as acme from './acme.ts'
 import * as addons from './addons.ts'
 import * as backupTargets from './backup-targets.ts'
 import * as backups from './backups.ts'
@@ -34,6 +35,7 @@ import * as snapshots from './snapshots.ts'
 import * as ssh from './ssh.ts'
 import * as system from './system.ts'
 import * as terminals from './terminals.ts'
+import * as tls from './tls.ts'
 import * as trash from './trash.ts'
 import * as webhooks from './webhooks.ts'
 import * as workers from './workers.ts'
@@ -42,6 +44,8 @@ import * as workers from './workers.ts'
 export const operations = {
   ...system,
   ...instanceSettings,
+  ...tls,
+  ...acme,
   ...access,
   ...oidc,
   ...secondFactor,

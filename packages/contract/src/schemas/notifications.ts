@@ -18,6 +18,7 @@ export const notificationEvents = [
   'new-device',
   'second-factor',
   'audit-broken',
+  'certificate',
 ] as const
 export type NotificationEvent = (typeof notificationEvents)[number]
 

@@ -224,6 +224,7 @@ export const eventTypes = [
   'notification.changed',
   'device.added',
   'second-factor.changed',
+  'certificate.changed',
   'backup.created',
   'backup.deleted',
   'backup.verified',

@@ -32,6 +32,8 @@ import * as releases from './0030-releases.ts'
 import * as pagePasses from './0031-page-passes.ts'
 import * as pendingPullRequests from './0032-pending-pull-requests.ts'
 import * as notifications from './0033-notifications.ts'
+import * as certificates from './0034-certificates.ts'
+import * as acme from './0035-acme.ts'
 import * as people from './0036-people.ts'
 import * as secondFactors from './0037-second-factors.ts'
 import * as oidc from './0038-oidc.ts'
@@ -72,6 +74,8 @@ export const migrations: readonly Migration[] = [
   pagePasses,
   pendingPullRequests,
   notifications,
+  certificates,
+  acme,
   people,
   secondFactors,
   oidc,

@@ -1,0 +1,8 @@
+export interface AcmeAttemptsTable {
+  subject: string
+  /** JSON. */
+  attempts: string
+  chance: number
+  /** JSON or null. */
+  renewal: string | null
+}
