@@ -15,7 +15,11 @@ export const TlsCertificate = z
     notAfter: Time,
     fingerprint: z.string().describe('SHA-256 of it.'),
     nextRenewal: Time.nullable().describe('Null: you renew it.'),
-    lastFailure: z.object({ at: Time, detail: z.string().describe('The reason.') }).meta({ id: 'RenewalFailure' }).nullable().describe('Why it was not renewed.'),
+    lastFailure: z
+      .object({ at: Time, detail: z.string().describe('The reason.') })
+      .meta({ id: 'RenewalFailure' })
+      .nullable()
+      .describe('Why it was not renewed.'),
     warnings: z.array(z.string()).describe('What is wrong with it.'),
   })
   .meta({ id: 'TlsCertificate' })
