@@ -15,10 +15,12 @@ export const settings = {
   STACKQUAY_LISTEN: Address.default({ host: '127.0.0.1', port: 8700 }).describe(
     'Address of the page and the API. Default: `127.0.0.1:8700`.',
   ),
-  STACKQUAY_PROXY_HTTP: AddressOrOff.default({ host: '127.0.0.1', port: 8780 })
-    .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
-  STACKQUAY_PROXY_HTTPS: AddressOrOff.default({ host: '127.0.0.1', port: 8743 })
-    .describe('Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.'),
+  STACKQUAY_PROXY_HTTP: AddressOrOff.default({ host: '127.0.0.1', port: 8780 }).describe(
+    'Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.',
+  ),
+  STACKQUAY_PROXY_HTTPS: AddressOrOff.default({ host: '127.0.0.1', port: 8743 }).describe(
+    'Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.',
+  ),
   STACKQUAY_TLS_LOCAL: z
     .enum(['on', 'off'])
     .default('off')
@@ -38,8 +40,9 @@ export const settings = {
     .describe(
       'How long browsers are told to use https alone, in seconds; never for the authority of this instance. `0`: they are not told. Default: `0`.',
     ),
-  STACKQUAY_SSH: AddressOrOff.default({ host: '127.0.0.1', port: 8722 })
-    .describe('Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.'),
+  STACKQUAY_SSH: AddressOrOff.default({ host: '127.0.0.1', port: 8722 }).describe(
+    'Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.',
+  ),
   STACKQUAY_ENGINE: z
     .enum(['auto', ...engineNames])
     .default('auto')

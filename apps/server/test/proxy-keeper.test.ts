@@ -80,7 +80,7 @@ function standIn(t: TestContext) {
       await held
       return status
     },
-  } as ProxyControl
+  } as unknown as ProxyControl
   const keeper = createProxyKeeper({
     home: '/nowhere',
     listen: '127.0.0.1:1',

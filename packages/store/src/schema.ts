@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely'
 import type {
   DevicesTable,
+  InvitesTable,
   OidcIdentitiesTable,
   OidcSessionsTable,
-  InvitesTable,
   PagePassesTable,
   PasskeysTable,
   RecoveryCodesTable,

@@ -12,7 +12,7 @@ export interface CompleteLoginDeps {
 }
 
 /** Whether a second factor is required of the person, who has none. */
-export type MustEnrol = (user: Pick<UserRow, 'id' | 'role'>) => Promise<boolean>
+export type MustEnrol = (user: UserRow) => Promise<boolean>
 
 /** What a log-in ends with, however the person proved itself. */
 export interface ProvenLogin {

@@ -136,7 +136,16 @@ const noRules: ProxyRules = {
 
 function rulesView(row: RulesRow | null): ProxyRules {
   if (row === null) return noRules
-  const { signIn = false, allowIps, basicAuth, redirects, requestHeaders, responseHeaders, cors, maintenance } = row.rules
+  const {
+    signIn = false,
+    allowIps,
+    basicAuth,
+    redirects,
+    requestHeaders,
+    responseHeaders,
+    cors,
+    maintenance,
+  } = row.rules
   return {
     signIn,
     allowIps,

@@ -205,7 +205,6 @@ type Making = RoutesOptions & {
   readonly holds: Holds
   readonly names: RouteNames
 }
-}
 
 /** No search engine keeps what is there for a few days. What a person set of it stays. */
 function withoutRobots({ source }: Known['row'], rules: RouteRules | undefined): RouteRules | undefined {

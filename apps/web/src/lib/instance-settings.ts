@@ -11,7 +11,14 @@ export const settingGroups = {
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
   backups: ['backupCron', 'backupTimezone', 'backupTargets'],
   kept: ['trashDays', 'auditMaxDays', 'metricsMaxDays', 'logMaxMb', 'logMaxDays', 'logLevel'],
-  limits: ['awakeMaxMb', 'runMaxMinutes', 'terminalIdleHours', 'sessionIdleHours', 'sessionMaxDays', 'requireSecondFactor'],
+  limits: [
+    'awakeMaxMb',
+    'runMaxMinutes',
+    'terminalIdleHours',
+    'sessionIdleHours',
+    'sessionMaxDays',
+    'requireSecondFactor',
+  ],
   updates: ['updateUrl'],
 } as const satisfies Record<string, readonly InstanceSettingKey[]>
 

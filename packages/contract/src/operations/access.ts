@@ -24,8 +24,8 @@ import {
   TokenView,
 } from '../schemas/access.ts'
 import { ListQuery, pageOf } from '../schemas/common.ts'
-import { adminSession } from './admin-session.ts'
 import { SecondFactorAsked } from '../schemas/second-factor.ts'
+import { adminSession } from './admin-session.ts'
 
 export const getSetup = operation({
   id: 'getSetup',

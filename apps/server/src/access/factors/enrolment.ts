@@ -1,13 +1,18 @@
-import { isSecondFactorRequired } from '@stackquay/domain'
+import { highestRole, isSecondFactorRequired } from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
 import type { MustEnrol } from '../complete-login.ts'
 import type { FactorSettings } from './parts.ts'
 
-/** By the setting and the role of this moment. Where nothing is required, nothing is looked up. */
+/**
+ * By the setting and the highest role of this moment. Where nothing is required, nothing is looked up. Who has no password signs in by a
+ * provider, whose second factor is its own.
+ */
 export function enrolmentRule(
   store: Pick<Store, 'secondFactors'>,
   config: Pick<FactorSettings, 'requireSecondFactor'>,
 ): MustEnrol {
-  return async ({ id, role }) =>
-    isSecondFactorRequired(config.requireSecondFactor, role) && !(await store.secondFactors.has(id))
+  return async (user) =>
+    user.passwordHash !== null &&
+    isSecondFactorRequired(config.requireSecondFactor, highestRole(user)) &&
+    !(await store.secondFactors.has(user.id))
 }

@@ -8,7 +8,7 @@ import { challengeMs } from './signed-challenges.ts'
 export interface LoginChallenge {
   readonly user: string
   /** As it was: a new password ends the challenge. */
-  readonly passwordHash: string
+  readonly passwordHash: string | null
   readonly attempt: AllowedAttempt
   readonly expiresAt: number
   readonly tries: number
