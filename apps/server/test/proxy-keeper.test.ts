@@ -126,7 +126,7 @@ test('each new proxy gets the certificates, and one that cannot use new ones kee
       given.push(generation)
       return {} as ProxyStatus
     },
-  } as ProxyControl
+  } as unknown as ProxyControl
   const keeper = createProxyKeeper({
     home: '/nowhere',
     listen: '127.0.0.1:1',
