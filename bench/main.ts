@@ -45,6 +45,10 @@ const withOwnReport: Readonly<Record<string, (quick: boolean) => Promise<Measure
     const { run } = await import('./proxy/run.ts')
     return quick ? leavingResult('proxy', () => run({ rounds: 1, seconds: 1 })) : run()
   },
+  https: async (quick) => {
+    const { run } = await import('./proxy/https.ts')
+    return quick ? leavingResult('https', () => run({ rounds: 1, seconds: 1 })) : run()
+  },
 }
 
 /** Those that can measure another checkout beside this one. */

@@ -148,7 +148,7 @@ function route<T>(slug: string, target: T) {
   return { hosts: [`${slug}.localhost`], project: { id: slug, slug, name: slug }, target }
 }
 
-async function startNginx(
+export async function startNginx(
   name: string,
   home: string,
   port: number,
@@ -172,7 +172,7 @@ http { access_log off; sendfile on; keepalive_requests 1000000000; keepalive_tim
   return whenListening(contestant(name, port, child))
 }
 
-function contestant(name: string, port: number, child: ChildProcess): Contestant {
+export function contestant(name: string, port: number, child: ChildProcess): Contestant {
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     name,
@@ -185,7 +185,7 @@ function contestant(name: string, port: number, child: ChildProcess): Contestant
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -194,7 +194,7 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-async function whenListening(started: Contestant): Promise<Contestant> {
+export async function whenListening(started: Contestant): Promise<Contestant> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect(started.port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false))

@@ -141,7 +141,7 @@ function barsOf(
   ]
 }
 
-function atLeast(what: string, ratio: number, bar: number): Bar {
+export function atLeast(what: string, ratio: number, bar: number): Bar {
   return { what, measured: `${ratio.toFixed(2)} ×`, bar: `≥ ${bar} ×`, kept: ratio >= bar }
 }
 
@@ -181,7 +181,7 @@ ${machine()} Load before the run: ${load.toFixed(1)}.${busy(load)}
 `
 }
 
-function table([head = [], ...rows]: string[][]): string {
+export function table([head = [], ...rows]: string[][]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`
   return line(head) + line(head.map(() => '---')) + rows.map(line).join('')
 }
@@ -194,7 +194,7 @@ function machine(): string {
   return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(Number(memory) / 1048576)} GB, Linux ${release()}, Node ${process.versions.node}, ${nginxVersion}, HAProxy ${haproxyVersion}, Caddy ${caddyVersion}.`
 }
 
-function busy(load: number): string {
+export function busy(load: number): string {
   return load > cpus().length / 2 ? ' The machine was busy with other things: these ratios say little.' : ''
 }
 
@@ -202,15 +202,15 @@ function residentMegabytes(pid: number): number {
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024)
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1]!
 }
 
-function thousands(value: number): string {
+export function thousands(value: number): string {
   return `${(value / 1000).toFixed(1)} k`
 }
 
-function requirePrograms(names: readonly string[]): void {
+export function requirePrograms(names: readonly string[]): void {
   const missing = names.filter((name) => spawnSync('which', [name]).status !== 0)
   if (missing.length === 0) return
   throw new Error(

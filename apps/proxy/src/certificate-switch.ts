@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { ProxyCertificates } from './certificates.ts'
 import type { Commands } from './control-socket.ts'
-import type { GivenCertificates, Serving } from './workers/serving.ts'
+import type { GivenCertificates } from './tls/front.ts'
+import type { Serving } from './workers/serving.ts'
 import type { WorkerPool } from './workers/worker-pool.ts'
 
 export interface CertificateSwitch extends Pick<Commands, 'replaceCertificates'> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { type AddressSet, plainAddress } from './address-set.ts'
-import { isEncrypted } from './tls/names.ts'
+import { isEncrypted } from './tls/is-encrypted.ts'
 
 /** Where a request came from, and how much of its path is believed. */
 export interface ClientAddress {

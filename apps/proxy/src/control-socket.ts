@@ -13,7 +13,7 @@ import {
   type TrafficQuery,
   type ViewersAnswer,
 } from './access/queries.ts'
-import { CertificatesError, type ProxyCertificates, parseCertificates } from './certificates.ts'
+import type { ProxyCertificates } from './certificates.ts'
 import { type Code, CodeError, parseCode } from './codes.ts'
 import type { ControlProblem, FlightsAnswer, ProxyStatus, TotalsAnswer, UsesAnswer } from './control-protocol.ts'
 import { StartError } from './listen-address.ts'
@@ -109,7 +109,7 @@ async function run(commands: Commands, request: IncomingMessage, response: Serve
       await commands.changeRoutes(parseRouteChanges(await readBody(request)))
       return send(response, 200, await commands.status())
     case 'PUT /certificates':
-      await commands.replaceCertificates(parseCertificates(await readBody(request)))
+      await commands.replaceCertificates(await readCertificates(await readBody(request)))
       return send(response, 200, await commands.status())
     case 'POST /codes':
       await commands.addCode(parseCode(await readBody(request)))
@@ -181,6 +181,16 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
+/** What reads certificates is loaded with the first of them. */
+async function readCertificates(body: unknown): Promise<ProxyCertificates> {
+  const { CertificatesError, parseCertificates } = await import('./certificates.ts')
+  try {
+    return parseCertificates(body)
+  } catch (error) {
+    throw error instanceof CertificatesError ? new ControlError('certificates_invalid', error.message) : error
+  }
+}
+
 class ControlError extends Error {
   readonly code: ControlProblem['code']
 
@@ -193,7 +203,6 @@ class ControlError extends Error {
 function problemOf(error: unknown): ControlProblem {
   if (error instanceof ControlError) return problem(error.code, error.message)
   if (error instanceof CodeError) return problem('code_invalid', error.message)
-  if (error instanceof CertificatesError) return problem('certificates_invalid', error.message)
   if (error instanceof QueryError) return problem('query_invalid', error.message)
   if (error instanceof StaleRoutesError) return problem('routes_stale', error.message)
   if (error instanceof RouteTableError) return problem('routes_invalid', error.message)

@@ -19,7 +19,6 @@ import { RequestBody } from './request-body.ts'
 import { type RequestContext, readRequestContext } from './request-context.ts'
 import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
-import { answersFirst, tlsAnswer } from './tls/policy.ts'
 import { takeTurn } from './turns.ts'
 import type { AnswerHead, Framing } from './upstream/answer-head.ts'
 import type { RequestConnection, UpstreamExchange, UpstreamFailure } from './upstream/exchange.ts'
@@ -38,13 +37,13 @@ export function forward(state: ProxyState, request: IncomingMessage, response: S
 
 /** Also for a request that has waited: a new table may lead elsewhere, and have other rules. */
 function begin(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
-  if (state.tls !== null && answersFirst(state.tls, request, response)) return
+  if (state.tls?.answersFirst(request, response)) return
   const context = readRequestContext(state, request)
   if (!('route' in context)) {
     refuse(request, response, context)
     return
   }
-  const instead = state.tls === null ? null : tlsAnswer(state.tls, request, context)
+  const instead = state.tls === null ? null : state.tls.insteadOf(request, context)
   if (instead !== null) {
     goOn(state, request, response, context, { pass: false, by: 'redirects', answer: instead })
     return

@@ -35,7 +35,9 @@ if (values.prepare) {
   await import('./pages.ts')
   await import('./proxy.ts')
   await import('./workers/worker.ts')
+  await import('./certificates.ts')
   await import('./tls/terminator.ts')
+  await import('./tls/policy.ts')
   process.exit(0)
 }
 

@@ -77,24 +77,9 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   const listening = await listenAll(serving, wanted, wasKilled)
   const { address } = listening
   await serving.use(serving.table)
-  const certificates = certificateSwitch(
-    serving,
-    () => pool,
-    () => listening.httpsAddress?.port ?? null,
-  )
-  const pool = createWorkerPool({
-    socket: serving.server,
-    https: listening.httpsAddress === null ? null : serving.https,
-    certificates: certificates.current,
-    limits,
-    table: () => serving.table,
-    count: atOnce - 1,
-    most: most - 1,
-    record: access.record,
-    wanted: wantedProjects,
-    redeem: codes.redeem,
-  })
-  const parts: Parts = { access, serving, pool, wanted: wantedProjects, codes, certificates }
+  const opened = { access, serving, wanted: wantedProjects, codes }
+  const parts: Parts = { ...opened, ...openWorkers(opened, listening, limits, { atOnce, most }) }
+  const { pool, certificates } = parts
   const growth = whenBusy(() => {
     pool.grow()
     return pool.size < most - 1
@@ -145,6 +130,33 @@ interface Parts {
   readonly wanted: WantedProjects
   readonly codes: Codes
   readonly certificates: CertificateSwitch
+}
+
+/** The workers, and the certificates that they and this process have. */
+function openWorkers(
+  { access, serving, wanted, codes }: Omit<Parts, 'pool' | 'certificates'>,
+  { httpsAddress }: Listening,
+  limits: Limits,
+  { atOnce, most }: NonNullable<ProxyOptions['workers']>,
+): Pick<Parts, 'pool' | 'certificates'> {
+  const certificates = certificateSwitch(
+    serving,
+    () => pool,
+    () => httpsAddress?.port ?? null,
+  )
+  const pool = createWorkerPool({
+    socket: serving.server,
+    https: httpsAddress === null ? null : serving.https,
+    certificates: certificates.current,
+    limits,
+    table: () => serving.table,
+    count: atOnce - 1,
+    most: most - 1,
+    record: access.record,
+    wanted,
+    redeem: codes.redeem,
+  })
+  return { pool, certificates }
 }
 
 type Facts = Listening &

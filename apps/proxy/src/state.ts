@@ -5,7 +5,7 @@ import type { Holds } from './holds.ts'
 import type { Limits } from './limits.ts'
 import type { RouteIndex } from './route-index.ts'
 import type { ShareEnds } from './share-ends.ts'
-import type { TlsPolicy } from './tls/policy.ts'
+import type { TlsRules } from './tls-rules.ts'
 import type { Upstreams } from './upstreams.ts'
 import type { WaitsForWake } from './wanted.ts'
 
@@ -16,7 +16,7 @@ export interface ProxyState {
   draining: boolean
   requests: number
   /** Replaced as a whole too; null while there is neither a certificate nor somebody who validates a name. */
-  tls: TlsPolicy | null
+  tls: TlsRules | null
   /** Upgraded connections: the HTTP server no longer knows them. */
   readonly tunnels: Set<Duplex>
   readonly upstreams: Upstreams

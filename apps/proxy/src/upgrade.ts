@@ -12,8 +12,7 @@ import { endConnection } from './linger.ts'
 import { type RequestContext, readRequestContext } from './request-context.ts'
 import type { PageTarget } from './route-table.ts'
 import type { ProxyState } from './state.ts'
-import { isEncrypted } from './tls/names.ts'
-import { tlsAnswer } from './tls/policy.ts'
+import { isEncrypted } from './tls/is-encrypted.ts'
 import { openTunnel, type Tunnel } from './tunnel.ts'
 import { owesAnswers } from './turns.ts'
 import type { AnswerHead, Framing } from './upstream/answer-head.ts'
@@ -41,7 +40,7 @@ export function upgrade(state: ProxyState, request: IncomingMessage, client: Dup
 function begin(state: ProxyState, request: IncomingMessage, client: Socket, head: Buffer): void {
   const context = readRequestContext(state, request)
   if (!('route' in context)) return void refuse(state, request, client, context)
-  const instead = state.tls === null ? null : tlsAnswer(state.tls, request, context)
+  const instead = state.tls === null ? null : state.tls.insteadOf(request, context)
   if (instead !== null) return void refuseAtGate(state, request, client, instead)
   const { gate, share } = context.route
   if (gate === null) {

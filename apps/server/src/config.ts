@@ -3,19 +3,11 @@ import { join } from 'node:path'
 import { type EngineName, engineNames, Password, Username } from '@stackquay/contract'
 import { readAddressRange } from '@stackquay/domain'
 import { z } from 'zod'
+import { Address, AddressOrOff } from './address-setting.ts'
 import { absolute, ConfigError, fileText, parseKey, readImageMap, readRoots } from './config-values.ts'
 import { type IsolationLevel, isolationLevels } from './isolation/level.ts'
 
 export { ConfigError, parseKey, readImageMap, readRoots } from './config-values.ts'
-
-const Address = z
-  .string()
-  .regex(/^(\[[0-9a-f:]+\]|[^\s:[\]]+):\d{1,5}$/i, 'must be host:port')
-  .transform((text) => {
-    const cut = text.lastIndexOf(':')
-    return { host: text.slice(0, cut).replace(/^\[|\]$/g, ''), port: Number(text.slice(cut + 1)) }
-  })
-  .refine(({ port }) => port <= 65535, 'has a port above 65535')
 
 const Text = z.string().min(1)
 
@@ -27,14 +19,12 @@ export const settings = {
   STACKQUAY_LISTEN: Address.default({ host: '127.0.0.1', port: 8700 }).describe(
     'Address of the page and the API. Default: `127.0.0.1:8700`.',
   ),
-  STACKQUAY_PROXY_HTTP: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8780 })
-    .describe('Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.'),
-  STACKQUAY_PROXY_HTTPS: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8743 })
-    .describe('Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.'),
+  STACKQUAY_PROXY_HTTP: AddressOrOff.default({ host: '127.0.0.1', port: 8780 }).describe(
+    'Address under which projects answer, or `off`. Default: `127.0.0.1:8780`.',
+  ),
+  STACKQUAY_PROXY_HTTPS: AddressOrOff.default({ host: '127.0.0.1', port: 8743 }).describe(
+    'Address under which projects with a certificate answer by https, or `off`. Default: `127.0.0.1:8743`.',
+  ),
   STACKQUAY_TLS_LOCAL: z
     .enum(['on', 'off'])
     .default('off')
@@ -54,10 +44,9 @@ export const settings = {
     .describe(
       'How long browsers are told to use https alone, in seconds; never for the authority of this instance. `0`: they are not told. Default: `0`.',
     ),
-  STACKQUAY_SSH: z
-    .union([z.literal('off').transform(() => null), Address])
-    .default({ host: '127.0.0.1', port: 8722 })
-    .describe('Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.'),
+  STACKQUAY_SSH: AddressOrOff.default({ host: '127.0.0.1', port: 8722 }).describe(
+    'Address of the SSH and SFTP service, or `off`. Default: `127.0.0.1:8722`.',
+  ),
   STACKQUAY_ENGINE: z
     .enum(['auto', ...engineNames])
     .default('auto')

@@ -1,9 +1,15 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { ProxyCertificates } from '../certificates.ts'
-import type { Limits } from '../limits.ts'
-import { Handshakes } from './handshakes.ts'
-import { type TlsNames, tlsNames } from './names.ts'
+import type { TlsRules } from '../tls-rules.ts'
 import type { Terminator, TerminatorOptions } from './terminator.ts'
+
+export interface GivenCertificates {
+  readonly certificates: ProxyCertificates
+  /** Of session tickets, the same in all processes. */
+  readonly ticketKeys: Buffer
+  /** Where https is listened at; null: nowhere. */
+  readonly port: number | null
+}
 
 /**
  * The listener for https of one process. It listens from the start, so that nobody else can take its port; TLS is loaded with the
@@ -13,19 +19,19 @@ import type { Terminator, TerminatorOptions } from './terminator.ts'
 export interface TlsFront {
   /** Not listening yet. */
   readonly server: Server
-  /** Null: not told yet. */
-  readonly names: TlsNames | null
-  /** Every handshake that begins after it resolves is made with these. Connections that are open stay open. */
-  use(certificates: ProxyCertificates, ticketKeys: Buffer): Promise<void>
+  /**
+   * Every handshake that begins after it resolves is made with these; connections that are open stay open. Answers what they mean for
+   * requests, or null when that is nothing.
+   */
+  use(given: GivenCertificates): Promise<TlsRules | null>
   /** Accepts nothing new; those that wait are closed. */
   stop(): void
-  /** Ends what has no request, at once or when all is to end. */
+  /** Ends connections by HTTP/2 that have no request. */
   closeIdle(): void
   closeAll(): void
 }
 
-export interface TlsFrontOptions extends Pick<TerminatorOptions, 'state' | 'onHttp'> {
-  readonly limits: Limits
+export interface TlsFrontOptions extends TerminatorOptions {
   /** An accepted connection, which counts until it ends. */
   onConnection(socket: Socket): void
 }
@@ -33,22 +39,17 @@ export interface TlsFrontOptions extends Pick<TerminatorOptions, 'state' | 'onHt
 /** Connections that wait for the first word about certificates. */
 const mostWaiting = 1_000
 
-export function createTlsFront({ limits, onConnection, ...options }: TlsFrontOptions): TlsFront {
-  const handshakes = new Handshakes({
-    many: limits.handshakes / 4,
-    most: limits.handshakes,
-    ofOne: limits.handshakesOfOne,
-  })
+export function createTlsFront({ onConnection, ...options }: TlsFrontOptions): TlsFront {
+  const { limits } = options
   /** With the function that takes it out again. */
   const waiting = new Map<Socket, () => void>()
-  let names: TlsNames | null = null
+  let isTold = false
   let terminator: Terminator | null = null
-  let isStopped = false
 
   const server = createServer({ noDelay: true }, (socket) => {
     onConnection(socket)
     socket.on('error', () => socket.destroy())
-    if (names === null && !isStopped && waiting.size < mostWaiting) wait(socket)
+    if (!isTold && waiting.size < mostWaiting) wait(socket)
     else enter(socket)
   })
   server.maxConnections = limits.connections
@@ -63,49 +64,37 @@ export function createTlsFront({ limits, onConnection, ...options }: TlsFrontOpt
     socket.once('close', leave)
   }
   const enter = (socket: Socket) => {
-    if (terminator === null || terminator.isIdle) {
-      socket.destroy()
-      return
-    }
-    const settled = handshakes.begin(socket)
-    if (settled === null) socket.destroy()
-    else {
-      terminator.accept(socket, settled)
-    }
+    if (terminator === null) socket.destroy()
+    else terminator.accept(socket)
   }
-  const letIn = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  const take = async ({ certificates: all, ticketKeys, port }: GivenCertificates): Promise<TlsRules | null> => {
+    const { certificates, http01, tlsAlpn01 } = all
+    if ((certificates.length > 0 || tlsAlpn01.length > 0) && terminator === null) {
+      const { createTerminator } = await import('./terminator.ts')
+      terminator = createTerminator(options)
+    }
+    await terminator?.use(all, ticketKeys)
+    const isSilent = certificates.length === 0 && http01.length === 0
+    const policy = isSilent ? null : new (await import('./policy.ts')).TlsPolicy(all, port)
+    isTold = true
     for (const [socket, leave] of [...waiting]) {
       leave()
       socket.off('close', leave)
       if (!socket.destroyed) enter(socket)
     }
-  }
-
-  let last: Promise<void> = Promise.resolve()
-  const take = async (certificates: ProxyCertificates, ticketKeys: Buffer) => {
-    const isNeeded = certificates.certificates.length > 0 || certificates.tlsAlpn01.length > 0
-    if (isNeeded && terminator === null) {
-      const { createTerminator } = await import('./terminator.ts')
-      terminator = createTerminator({ ...options, limits })
-    }
-    await terminator?.use(certificates, ticketKeys)
-    names = tlsNames(certificates)
-    letIn()
+    return policy
   }
 
   return {
     server,
-    get names() {
-      return names
-    },
-    use(certificates, ticketKeys) {
+    use(given) {
       // One after the other: the last one asked for is the one in use.
-      const next = last.then(() => take(certificates, ticketKeys))
+      const next = last.then(() => take(given))
       last = next.catch(() => {})
       return next
     },
     stop() {
-      isStopped = true
       server.close()
       for (const socket of waiting.keys()) socket.destroy()
       terminator?.stop()

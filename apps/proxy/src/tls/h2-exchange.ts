@@ -60,6 +60,10 @@ export class H2Exchange implements UpstreamExchange {
   #trailers: readonly string[] = []
   /** Bytes of the body still to come, when the project said how many; -1 when it did not. */
   #remaining = -1
+  /** The client is behind. */
+  #isFull = false
+  /** Nothing more comes from the project. */
+  #isOver = false
   #gone = false
   /** The project has it: that counts as use until it is answered. */
   #isUse = false
@@ -189,10 +193,12 @@ export class H2Exchange implements UpstreamExchange {
         return
       }
     }
-    if (stream.write(chunk, done) || stream.writableLength < state.limits.answerAhead / 2) return
+    if (stream.write(chunk, done) || stream.writableLength < state.limits.answerAhead / 2 || this.#isFull) return
+    this.#isFull = true
     this.#connection!.pause()
     this.#watchReader()
     stream.once('drain', () => {
+      this.#isFull = false
       stream.setTimeout(0)
       this.#connection?.resume()
     })
@@ -205,6 +211,7 @@ export class H2Exchange implements UpstreamExchange {
 
   onEnd(trailers: readonly string[]): void {
     const { stream } = this.#call
+    this.#isOver = true
     this.#connection = undefined
     this.#body?.stop()
     if (this.#head !== null) this.#flush(trailers.length === 0)
@@ -305,7 +312,11 @@ export class H2Exchange implements UpstreamExchange {
   /** A client that takes nothing of what is there for it; every byte that it does take begins the time anew. */
   #watchReader(): void {
     const { stream, state } = this.#call
-    stream.setTimeout(state.limits.readerIdle, () => stream.close(constants.NGHTTP2_CANCEL))
+    stream.off('timeout', this.#onReaderIdle).setTimeout(state.limits.readerIdle, this.#onReaderIdle)
+  }
+
+  readonly #onReaderIdle = (): void => {
+    this.#call.stream.close(constants.NGHTTP2_CANCEL)
   }
 
   #onBodyIdle(): void {
@@ -316,7 +327,8 @@ export class H2Exchange implements UpstreamExchange {
   }
 
   readonly #onClientClose = (): void => {
-    if (!this.#call.stream.writableFinished) this.#leaveProject()
+    // A stream that is reset looks as if everything had been written.
+    if (!this.#isOver) this.#leaveProject()
     this.#endUse()
     this.#note.close()
   }

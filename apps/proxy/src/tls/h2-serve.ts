@@ -6,6 +6,7 @@ import { changedRequest, checkRequest } from '../gate/approach.ts'
 import type { Decision } from '../gate/gate.ts'
 import { readRequestContext } from '../request-context.ts'
 import type { ProxyState } from '../state.ts'
+import { carryGrpc, isGrpc } from './grpc.ts'
 import { answerHead, sayError, sendHead } from './h2-answer.ts'
 import { type H2Call, H2Exchange } from './h2-exchange.ts'
 import { H2Request } from './h2-request.ts'
@@ -60,7 +61,7 @@ function begin(state: ProxyState, stream: ServerHttp2Stream, request: H2Request)
   }
   const { gate } = context.route
   if (gate === null) {
-    new H2Exchange(call).start()
+    carry(call)
     return
   }
   const { routes } = state
@@ -75,6 +76,11 @@ function begin(state: ProxyState, stream: ServerHttp2Stream, request: H2Request)
       })
       .catch(() => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
   } else goOn(call, decision)
+}
+
+function carry(call: H2Call): void {
+  if (isGrpc(call)) void carryGrpc(call)
+  else new H2Exchange(call).start()
 }
 
 const noTunnel = badRequestError('CONNECT is not carried to projects.')
@@ -104,7 +110,7 @@ function goOn(call: H2Call, decision: Decision): void {
         'close',
         state.shareEnds.add(one, () => stream.close(constants.NGHTTP2_CANCEL)),
       )
-  new H2Exchange({ ...call, context: changed, changes: decision.response }).start()
+  carry({ ...call, context: changed, changes: decision.response })
 }
 
 function refuse(

@@ -1,5 +1,6 @@
-import type { Http2Session, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import type { Http2Session, ServerHttp2Session, ServerHttp2Stream, ServerOptions } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
+import type { Limits } from '../limits.ts'
 import type { ProxyState } from '../state.ts'
 import { serveStream } from './h2-serve.ts'
 
@@ -31,24 +32,7 @@ export function createHttp2(state: ProxyState): Http2 {
   const sessions = new Map<Http2Session, Open>()
   let isStopped = false
   let accepting: TLSSocket | null = null
-  const server = http2.createServer({
-    settings: {
-      maxConcurrentStreams: limits.streams,
-      initialWindowSize: streamWindow,
-      maxHeaderListSize: limits.headerBytes,
-      enablePush: false,
-    },
-    maxSendHeaderBlockLength: 2 * limits.answerHeadBytes,
-    maxHeaderListPairs: mostHeaders,
-    maxSessionMemory: sessionMegabytes,
-    maxSessionInvalidFrames: 32,
-    maxSessionRejectedStreams: 32,
-    maxSettings: 16,
-    maxOutstandingPings: 8,
-    streamResetBurst: 200,
-    streamResetRate: 20,
-    unknownProtocolTimeout: limits.headersWithin,
-  })
+  const server = http2.createServer(serverOptions(limits))
   server.on('session', (session) => {
     const open: Open = { session, socket: accepting!, streams: 0, idleSince: Date.now() }
     sessions.set(session, open)
@@ -109,6 +93,26 @@ export function createHttp2(state: ProxyState): Http2 {
       clearInterval(timer)
       for (const session of sessions.keys()) session.destroy()
     },
+  }
+}
+
+function serverOptions(limits: Limits): ServerOptions {
+  return {
+    settings: {
+      maxConcurrentStreams: limits.streams,
+      initialWindowSize: streamWindow,
+      maxHeaderListSize: limits.headerBytes,
+    },
+    maxSendHeaderBlockLength: 2 * limits.answerHeadBytes,
+    maxHeaderListPairs: mostHeaders,
+    maxSessionMemory: sessionMegabytes,
+    maxSessionInvalidFrames: 32,
+    maxSessionRejectedStreams: 32,
+    maxSettings: 16,
+    maxOutstandingPings: 8,
+    streamResetBurst: 200,
+    streamResetRate: 20,
+    unknownProtocolTimeout: limits.headersWithin,
   }
 }
 

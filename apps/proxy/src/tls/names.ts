@@ -5,22 +5,15 @@ import { ByName } from './by-name.ts'
 
 /** What the certificates say about names, for requests. */
 export interface TlsNames {
-  readonly generation: number
-  readonly count: number
-  /** No certificate, and nobody who validates a name. */
-  readonly isEmpty: boolean
   certificateOf(host: string): ProxyCertificate | undefined
   /** What is answered to who validates the name. */
   http01(host: string, token: string): string | undefined
 }
 
-export function tlsNames({ generation, certificates, http01 }: ProxyCertificates): TlsNames {
+export function tlsNames({ certificates, http01 }: ProxyCertificates): TlsNames {
   const byName = new ByName(certificates.flatMap((one) => one.names.map((name) => [name, one] as const)))
   const answers = new Map(http01.map(({ name, token, answer }) => [`${name}/${token}`, answer]))
   return {
-    generation,
-    count: certificates.length,
-    isEmpty: certificates.length === 0 && http01.length === 0,
     certificateOf: (host) => byName.get(host),
     http01: (host, token) => answers.get(`${host}/${token}`),
   }
@@ -42,9 +35,4 @@ export function rememberCertificate(socket: Socket, certificate: ProxyCertificat
 
 export function certificateOf({ socket }: Pick<IncomingMessage, 'socket'>): ProxyCertificate | undefined {
   return secured.get(socket)
-}
-
-/** Cheap enough for each request: plain connections have no such field. */
-export function isEncrypted(socket: Socket): boolean {
-  return (socket as { readonly encrypted?: boolean }).encrypted === true
 }

@@ -5,16 +5,14 @@ import type { Limits } from '../limits.ts'
 import type { ProxyState } from '../state.ts'
 import { ByName } from './by-name.ts'
 import { longestClientHello, readClientHello } from './client-hello.ts'
+import { Handshakes } from './handshakes.ts'
 import { createHttp2, type Http2 } from './http2.ts'
 import { rememberCertificate } from './names.ts'
 import { createTlsServers, type Pair, SecureContexts } from './secure-server.ts'
 
 /** Ends TLS: what comes in encrypted goes on to HTTP/1.1 or HTTP/2, by what was agreed on with the client. */
 export interface Terminator {
-  /** There is nothing that it could answer with. */
-  readonly isIdle: boolean
-  /** `settled` is called when the handshake is over, well or not. */
-  accept(socket: Socket, settled: () => void): void
+  accept(socket: Socket): void
   use(certificates: ProxyCertificates, ticketKeys: Buffer): Promise<void>
   stop(): void
   closeIdle(): void
@@ -35,9 +33,15 @@ interface Entry {
 
 export function createTerminator({ limits, state, onHttp }: TerminatorOptions): Terminator {
   const contexts = new SecureContexts()
+  const handshakes = new Handshakes({
+    many: limits.handshakes / 4,
+    most: limits.handshakes,
+    ofOne: limits.handshakesOfOne,
+  })
   let entries = new ByName<Entry>([])
   let challenges = new ByName<SecureContext>([])
   let hasChallenges = false
+  /** There is nothing that it could answer with. */
   let isIdle = true
   let http2: Http2 | null = null
   /** By the peer: TLS makes another socket of the one that it gets. */
@@ -73,10 +77,13 @@ export function createTerminator({ limits, state, onHttp }: TerminatorOptions): 
   }
 
   return {
-    get isIdle() {
-      return isIdle
-    },
-    accept(socket, settled) {
+    accept(socket) {
+      const settled = isIdle ? null : handshakes.begin(socket)
+      if (settled === null) {
+        socket.destroy()
+        return
+      }
+      socket.once('close', settled)
       if (!hasChallenges) {
         secure(socket, settled, false)
         return

@@ -4,8 +4,9 @@ import type { Limits } from '../limits.ts'
 import type { UseOfProject } from '../project-use.ts'
 import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
+import type { GivenCertificates } from '../tls/front.ts'
 import type { Flights } from '../upstream/pool.ts'
-import type { Counts, GivenCertificates } from './serving.ts'
+import type { Counts } from './serving.ts'
 
 /** Orders of the main process to a worker. Each is answered by a report with the same `turn`, in any time. */
 export type Order =

@@ -4,9 +4,9 @@ import type { Lines } from '../access/line-page.ts'
 import type { Redeem } from '../codes.ts'
 import type { Limits } from '../limits.ts'
 import type { RouteTable } from '../route-table.ts'
+import type { GivenCertificates } from '../tls/front.ts'
 import type { Answers, Asked, Order, Redeemed, Report, WorkerCounts } from './messages.ts'
 import { memoryFlags, nodeFile, program } from './program.ts'
-import type { GivenCertificates } from './serving.ts'
 
 /** One worker process, seen from the main process. */
 export interface PoolWorker {

@@ -2,7 +2,6 @@ import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NoteExchange } from '../access/exchange-note.ts'
-import type { ProxyCertificates } from '../certificates.ts'
 import type { Redeem } from '../codes.ts'
 import { createHolds } from '../holds.ts'
 import type { Limits } from '../limits.ts'
@@ -13,9 +12,8 @@ import { createPublicServer } from '../server.ts'
 import { createShareEnds } from '../share-ends.ts'
 import { createShareListeners } from '../share-listeners.ts'
 import type { ProxyState } from '../state.ts'
-import { createTlsFront, type TlsFront } from '../tls/front.ts'
-import { isEncrypted } from '../tls/names.ts'
-import type { TlsPolicy } from '../tls/policy.ts'
+import { createTlsFront, type GivenCertificates } from '../tls/front.ts'
+import { isEncrypted } from '../tls/is-encrypted.ts'
 import type { Flights } from '../upstream/pool.ts'
 import { createUpstreams } from '../upstreams.ts'
 import { createWaitsForWake } from '../wanted.ts'
@@ -42,14 +40,6 @@ export interface Serving {
   stop(): void
   /** After `stop`: settles when the last connection has ended, or the deadline has ended it. */
   drain(): Promise<void>
-}
-
-export interface GivenCertificates {
-  readonly certificates: ProxyCertificates
-  /** Of session tickets, the same in all processes. */
-  readonly ticketKeys: Buffer
-  /** Where https is listened at; null: nowhere, so nothing is redirected there. */
-  readonly port: number | null
 }
 
 export interface ServingOptions {
@@ -112,9 +102,8 @@ export function createServing(
       state.holds.release()
       return withShareListeners ? shareListeners.enforce(table) : Promise.resolve()
     },
-    async useCertificates({ certificates, ticketKeys, port }) {
-      await front.use(certificates, ticketKeys)
-      state.tls = policyOf(front, port)
+    async useCertificates(given) {
+      state.tls = await front.use(given)
     },
     counts: () => ({
       requests: state.requests,
@@ -181,10 +170,4 @@ function createCount() {
       return server
     },
   }
-}
-
-/** Null when no request need look at it. */
-function policyOf({ names }: TlsFront, port: number | null): TlsPolicy | null {
-  if (names === null || names.isEmpty) return null
-  return { names, port }
 }

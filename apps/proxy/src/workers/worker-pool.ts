@@ -6,12 +6,12 @@ import { log } from '../log.ts'
 import type { UseOfProject } from '../project-use.ts'
 import type { RouteChanges } from '../route-changes.ts'
 import type { RouteTable } from '../route-table.ts'
+import type { GivenCertificates } from '../tls/front.ts'
 import type { Flights } from '../upstream/pool.ts'
 import type { WantedProjects } from '../wanted.ts'
 import { countAll, flightsOfAll, type PastCounts, sendTable, type TableOrder, usesOfAll } from './ask-workers.ts'
 import type { WorkerCounts } from './messages.ts'
 import { type PoolWorker, startPoolWorker } from './pool-worker.ts'
-import type { GivenCertificates } from './serving.ts'
 
 /** The worker processes beside the main process. They accept from the same listening socket. */
 export interface WorkerPool {

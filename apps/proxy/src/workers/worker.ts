@@ -5,6 +5,7 @@ import type { Entered, Redeem } from '../codes.ts'
 import { log } from '../log.ts'
 import { withChanges } from '../route-changes.ts'
 import { indexRoutes } from '../route-index.ts'
+import type { GivenCertificates } from '../tls/front.ts'
 import type { Answers, Asked, Order, Redeemed, Report } from './messages.ts'
 import { createServing, type Serving } from './serving.ts'
 
@@ -56,19 +57,9 @@ export function runWorker(): void {
       serving = createServing(indexRoutes(table), own)
       return null
     },
-    listen: (_order, socket) => {
-      serving!.server.listen(socket as NetServer, 1024)
-      return null
-    },
-    'listen-https': (_order, socket) => {
-      serving!.https.listen(socket as NetServer, 1024)
-      return null
-    },
-    certificates: async ({ given }) => {
-      // A buffer is another kind of bytes when it has come through the channel.
-      await serving!.useCertificates({ ...given, ticketKeys: Buffer.from(given.ticketKeys) })
-      return null
-    },
+    listen: (_order, socket) => listen(serving!.server, socket),
+    'listen-https': (_order, socket) => listen(serving!.https, socket),
+    certificates: ({ given }) => useCertificates(serving!, given),
     use: ({ table }) => {
       void serving!.use(table)
       return null
@@ -102,6 +93,17 @@ export function runWorker(): void {
   process.on('SIGTERM', () => {})
   process.on('SIGINT', () => {})
   process.on('uncaughtException', (error) => log('fault', { pid: process.pid, reason: error.stack ?? String(error) }))
+}
+
+function listen(server: NetServer, socket: unknown): null {
+  server.listen(socket as NetServer, 1024)
+  return null
+}
+
+async function useCertificates(serving: Serving, given: GivenCertificates): Promise<null> {
+  // A buffer is another kind of bytes when it has come through the channel.
+  await serving.useCertificates({ ...given, ticketKeys: Buffer.from(given.ticketKeys) })
+  return null
 }
 
 type Answer = Answers[Order['kind']]

@@ -15,7 +15,11 @@ export const TlsCertificate = z
     notAfter: Time,
     fingerprint: z.string().describe('SHA-256 of it.'),
     nextRenewal: Time.nullable().describe('Null: you renew it.'),
-    lastFailure: z.object({ at: Time, detail: z.string().describe('The reason.') }).meta({ id: 'RenewalFailure' }).nullable(),
+    lastFailure: z
+      .object({ at: Time, detail: z.string().describe('The reason.') })
+      .meta({ id: 'RenewalFailure' })
+      .nullable()
+      .describe('Why it was not renewed.'),
     warnings: z.array(z.string()).describe('What is wrong with it.'),
   })
   .meta({ id: 'TlsCertificate' })
@@ -24,8 +28,8 @@ export type TlsCertificate = z.infer<typeof TlsCertificate>
 export const TlsHost = z
   .object({
     host: z.string().describe('Host name.'),
-    project: z.string().nullable().describe('Slug.'),
-    certificate: z.string().nullable().describe('Id.'),
+    project: z.string().nullable().describe('Slug of its project.'),
+    certificate: z.string().nullable().describe('Id of the one it has.'),
     https: z.boolean().describe('Whether its address says https.'),
   })
   .meta({ id: 'TlsHost' })
