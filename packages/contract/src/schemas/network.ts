@@ -108,7 +108,7 @@ export const ProxyRules = z
       .meta({ id: 'BasicAuth' })
       .nullable()
       .describe('The password is never answered.'),
-    maintenance: Maintenance.optional(),
+    maintenance: Maintenance.optional().describe('503 for visitors.'),
   })
   .meta({ id: 'ProxyRules' })
 export type ProxyRules = z.infer<typeof ProxyRules>
@@ -134,7 +134,7 @@ export const ProxyRulesPut = z
     requestHeaders: shared.requestHeaders.default([]),
     responseHeaders: shared.responseHeaders.default([]),
     cors: shared.cors.default(null),
-    maintenance: Maintenance.optional(),
+    maintenance: Maintenance.optional().describe('503 for visitors.'),
   })
   .meta({ id: 'ProxyRulesPut' })
 
