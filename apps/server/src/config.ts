@@ -89,19 +89,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const root = process.getuid?.() === 0
   const home = absolute(values.STACKQUAY_HOME ?? (root ? '/var/lib/stackquay' : join(homedir(), '.stackquay')))
   const projectsDir = absolute(values.STACKQUAY_PROJECTS_DIR ?? join(home, 'projects'))
-  const password =
-    values.STACKQUAY_ADMIN_PASSWORD ?? fileText(values.STACKQUAY_ADMIN_PASSWORD_FILE, 'STACKQUAY_ADMIN_PASSWORD_FILE')
-  if ((values.STACKQUAY_ADMIN_USER === undefined) !== (password === undefined)) {
-    throw new ConfigError(
-      'STACKQUAY_ADMIN_USER and STACKQUAY_ADMIN_PASSWORD (or …_FILE) go together: set both or none.',
-    )
-  }
-  if (values.STACKQUAY_ADMIN_USER !== undefined) {
-    const name = Username.safeParse(values.STACKQUAY_ADMIN_USER)
-    const text = Password.safeParse(password)
-    if (!name.success) throw new ConfigError(`STACKQUAY_ADMIN_USER ${name.error.issues[0]?.message}.`)
-    if (!text.success) throw new ConfigError(`The first administrator’s password ${text.error.issues[0]?.message}.`)
-  }
   const key = values.STACKQUAY_SECRET_KEY ?? fileText(values.STACKQUAY_SECRET_KEY_FILE, 'STACKQUAY_SECRET_KEY_FILE')
   return {
     given: new Set(Object.keys(known).filter((name) => known[name] !== undefined)),
@@ -125,8 +112,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     baseDomain: values.STACKQUAY_BASE_DOMAIN,
     portRange: values.STACKQUAY_PORT_RANGE,
     publishAddress: values.STACKQUAY_PUBLISH_ADDRESS,
-    admin:
-      values.STACKQUAY_ADMIN_USER === undefined ? null : { username: values.STACKQUAY_ADMIN_USER, password: password! },
+    admin: firstAdminOf(values),
     secretKey: key === undefined ? null : parseKey(key),
     restore: values.STACKQUAY_RESTORE === undefined ? null : absolute(values.STACKQUAY_RESTORE),
     logLevel: values.STACKQUAY_LOG_LEVEL,
@@ -156,6 +142,25 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     updateUrl: values.STACKQUAY_UPDATE_URL ?? null,
     publicUrl: values.STACKQUAY_PUBLIC_URL?.replace(/\/$/, '') ?? urlOfListen(values.STACKQUAY_LISTEN),
   }
+}
+
+function firstAdminOf(values: z.output<typeof Schema>): Config['admin'] {
+  const password =
+    values.STACKQUAY_ADMIN_PASSWORD ?? fileText(values.STACKQUAY_ADMIN_PASSWORD_FILE, 'STACKQUAY_ADMIN_PASSWORD_FILE')
+  if ((values.STACKQUAY_ADMIN_USER === undefined) !== (password === undefined)) {
+    throw new ConfigError(
+      'STACKQUAY_ADMIN_USER and STACKQUAY_ADMIN_PASSWORD (or …_FILE) go together: set both or none.',
+    )
+  }
+  if (values.STACKQUAY_ADMIN_USER !== undefined) {
+    const name = Username.safeParse(values.STACKQUAY_ADMIN_USER)
+    const text = Password.safeParse(password)
+    if (!name.success) throw new ConfigError(`STACKQUAY_ADMIN_USER ${name.error.issues[0]?.message}.`)
+    if (!text.success) throw new ConfigError(`The first administrator’s password ${text.error.issues[0]?.message}.`)
+  }
+  return values.STACKQUAY_ADMIN_USER === undefined
+    ? null
+    : { username: values.STACKQUAY_ADMIN_USER, password: password! }
 }
 
 /** Settings that share the prefix and belong to the command line. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -83,8 +83,10 @@ test('the local authority is limited to private names and the base domain, and s
   assert.equal(hosts.url('shop'), 'https://shop.dev.example.org:8743')
   assert.equal(hosts.urlOf('shop.example.com'), 'http://shop.example.com:8780')
 
-  const page = await keeper.page.contextFor(null)
+  const page = keeper.page.shownFor(null)
   const shown = new X509Certificate(page!.certificate)
+  assert.ok(shown.checkPrivateKey(createPrivateKey(await page!.key())))
+  assert.deepEqual([page!.redirect, page!.hstsSeconds], [false, null])
   assert.equal(shown.checkIP('127.0.0.1'), '127.0.0.1')
   assert.equal(shown.checkIP('::1') !== undefined, true)
   assert.equal(shown.checkHost('localhost'), 'localhost')

@@ -12,29 +12,35 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { WebSocket } from 'ws'
-import { type PageCertificate, securePage } from '../src/http/tls/secure-page.ts'
+import { type ShownCertificate, securePage } from '../src/http/tls/secure-page.ts'
 import { bearer, openTestHttpApp, password } from './http-support.ts'
 
 /** A certificate of its own for a name, as anybody would make it by hand. */
-async function selfSigned(t: TestContext, name: string, kept: Partial<PageCertificate> = {}): Promise<PageCertificate> {
+async function selfSigned(
+  t: TestContext,
+  name: string,
+  kept: Partial<ShownCertificate> = {},
+): Promise<ShownCertificate> {
   const folder = await mkdtemp(join(tmpdir(), 'stackquay-certificate-'))
   t.after(() => rm(folder, { recursive: true }))
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
   const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
   const of = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name},IP:127.0.0.1`]
   execFileSync('openssl', [...made, ...of, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
-  const pair = { certificate: await readFile(certificate, 'utf8'), key: await readFile(key, 'utf8') }
+  const text = await readFile(key, 'utf8')
+  const pair = { certificate: await readFile(certificate, 'utf8'), key: async () => text }
   return { ...pair, redirect: false, hstsSeconds: null, ...kept }
 }
 
 async function openSecureApp(t: TestContext, options: Parameters<typeof openTestHttpApp>[1] = {}) {
   const http = await openTestHttpApp(t, options)
-  const certificates: { byName: Map<string, PageCertificate>; usual: PageCertificate | null } = {
+  const certificates: { byName: Map<string, ShownCertificate>; usual: ShownCertificate | null } = {
     byName: new Map(),
     usual: null,
   }
   securePage(http.app, {
-    contextFor: (name) => (name === null ? certificates.usual : (certificates.byName.get(name) ?? certificates.usual)),
+    any: () => certificates.usual !== null,
+    shownFor: (name) => (name === null ? certificates.usual : (certificates.byName.get(name) ?? certificates.usual)),
   })
   const address = await http.listen()
   const { port } = new URL(address)

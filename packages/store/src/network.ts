@@ -1,7 +1,7 @@
 import type { Reading, Writing } from './context.ts'
 import { TakenError } from './errors.ts'
 import type { DomainRow, NetworkReader, NetworkWriter, ShareRow, StoredRules } from './model/network.ts'
-import type { DomainsTable, SharesTable } from './schema.ts'
+import type { DomainsTable, SharesTable } from './schema-network.ts'
 
 export function networkReader({ db }: Reading): NetworkReader {
   return {

@@ -29,6 +29,7 @@ import type {
 } from './schema-backups.ts'
 import type { CertificatesTable } from './schema-certificates.ts'
 import type { BranchesTable, DeploysTable, GitDeliveriesTable, GitRefusalsTable } from './schema-deploys.ts'
+import type { DomainsTable, FormerSlugsTable, ProxyRulesTable, SharesTable } from './schema-network.ts'
 import type {
   NotificationChannelsTable,
   NotificationDeliveriesTable,
@@ -352,41 +353,6 @@ export interface WebhookDeliveriesTable {
   attempts: string
   next_attempt_at: string | null
   payload: string
-  created_at: string
-}
-
-export interface DomainsTable {
-  host: string
-  project: string
-  workload: string | null
-  created_at: string
-}
-
-export interface FormerSlugsTable {
-  slug: string
-  project: string
-  until: string
-}
-
-export interface ProxyRulesTable {
-  project: string
-  rules: string
-  revision: number
-  updated_at: string
-}
-
-export interface SharesTable {
-  id: string
-  project: string
-  provider: string
-  workload: string | null
-  host: string
-  url: string | null
-  state: string
-  detail: string | null
-  password_hash: string | null
-  actor: string
-  expires_at: string
   created_at: string
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { createHttpApp } from '../http/app.ts'
+import { securePage } from '../http/tls/secure-page.ts'
 import { mountMcp } from '../mcp/route.ts'
 import { version } from '../version.ts'
 import { builtPage } from './built-page.ts'
@@ -10,7 +11,7 @@ import { createHandlers, type HandlersDeps } from './handlers.ts'
 export function openHttp(deps: HandlersDeps, context: AppContext): FastifyInstance {
   const { authenticator, denied } = deps.access
   const { config, log } = context
-  return createHttpApp({
+  const app = createHttpApp({
     ...createHandlers(deps, context),
     store: deps.instance.store,
     settings: {
@@ -25,4 +26,6 @@ export function openHttp(deps: HandlersDeps, context: AppContext): FastifyInstan
     log,
     mount: mountMcp({ store: deps.instance.store, version, onError: context.onError }),
   })
+  securePage(app, deps.certificates.page)
+  return app
 }

@@ -1,11 +1,12 @@
 import { type CertificateTrouble, certificateTroubles, type NeededHost, servedNames } from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import type { PageCertificates } from '../http/tls/secure-page.ts'
 import type { ProxyKeeper } from '../proxy-keeper.ts'
 import type { KnownCertificates } from './known.ts'
 import { type LocalDeps, renewLocal } from './local-certificates.ts'
 import { type NeededDeps, neededHosts } from './needed-hosts.ts'
-import { createPageCertificate, type PageCertificate } from './page-certificate.ts'
+import { createPageCertificates } from './page-certificate.ts'
 import { type CertificateTeller, createCertificateTeller } from './to-proxy.ts'
 
 /** Sees to it that hosts have certificates, that the proxy has them, and that addresses say https where they do. */
@@ -20,7 +21,7 @@ export interface CertificateKeeper {
   readonly unreadable: CertificateTeller['unreadable']
   /** For who proves that names are ours. */
   readonly challenge: CertificateTeller['challenge']
-  readonly page: PageCertificate
+  readonly page: PageCertificates
   /** After certificates, names or settings changed. Ends when everything stands on them, or could not. */
   renew(): Promise<void>
   close(): Promise<void>
@@ -47,7 +48,7 @@ const relevant: ReadonlySet<string> = new Set(['project.created', 'project.chang
 export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateKeeper {
   const { store, known, config, proxy, now, onError } = deps
   const teller = createCertificateTeller({ store, serving: known.serving, config, proxy, now })
-  const page = createPageCertificate({ store, known, config, now })
+  const page = createPageCertificates({ store, known, config, now })
   const hosts = () => neededHosts(deps)
   let fault: string | null = null
   let told = toldText(known, config, now())
@@ -82,7 +83,6 @@ export function openCertificateKeeper(deps: CertificateKeeperDeps): CertificateK
     told = next
     if (isOther) {
       teller.outdate()
-      page.changed()
     }
     await teller.tell().catch((error: unknown) => {
       fault ??= `The proxy did not take the certificates: ${messageOf(error)}`

@@ -3,31 +3,23 @@ import { hostname, networkInterfaces } from 'node:os'
 import { isLocalName, isValidAt, localAddressBlocks } from '@stackquay/domain'
 import type { CertificateRow, Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
+import type { PageCertificates } from '../http/tls/secure-page.ts'
 import type { KnownCertificates } from './known.ts'
 
-/** What a TLS listener for the page of Stackquay shows. */
-export interface PageCertificate {
-  /** For the name that a client asks for; null for one that asks for none, as with an address. Null when there is nothing to show. */
-  contextFor(servername: string | null): Promise<{ readonly certificate: string; readonly key: string } | null>
-  /** Others may be shown from now on. Answers what ends it. */
-  onChange(listener: () => void): () => void
-}
-
-export function createPageCertificate({
+/** What the page of Stackquay shows: a certificate of the name that is asked for, else of the public address, else of the local authority. */
+export function createPageCertificates({
   store,
   known,
   config,
   now,
 }: {
   readonly store: Pick<Store, 'certificates'>
-  readonly known: Pick<KnownCertificates, 'of' | 'page'>
-  readonly config: Pick<Config, 'publicUrl'>
+  readonly known: Pick<KnownCertificates, 'of' | 'page' | 'serving'>
+  readonly config: Pick<Config, 'publicUrl' | 'tls'>
   readonly now: () => Date
-}): PageCertificate & { changed(): void } {
-  const listeners = new Set<() => void>()
+}): PageCertificates {
   const valid = (row: CertificateRow | null) => (row !== null && isValidAt(row, now()) ? row : null)
-  const choose = (servername: string | null): CertificateRow | null => {
-    const asked = servername?.toLowerCase() ?? null
+  const choose = (asked: string | null): CertificateRow | null => {
     const page = valid(known.page())
     if (asked !== null) {
       const found = valid(known.of(asked))
@@ -39,17 +31,19 @@ export function createPageCertificate({
     return asked === null ? (page ?? ofPublic) : (ofPublic ?? page)
   }
   return {
-    contextFor: async (servername) => {
-      const row = choose(servername)
+    any: () => known.page() !== null || known.serving().length > 0,
+    shownFor: (name) => {
+      const asked = name?.toLowerCase() ?? null
+      const row = choose(asked)
       if (row === null) return null
-      return { certificate: row.certificate, key: (await store.certificates.key(row.id)).expose() }
-    },
-    onChange: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    changed: () => {
-      for (const listener of listeners) listener()
+      // By an address the same name is not shown; that of the local authority is trusted by some alone.
+      const isOwn = asked !== null && row.source !== 'local' && known.of(asked)?.id === row.id
+      return {
+        certificate: row.certificate,
+        key: async () => (await store.certificates.key(row.id)).expose(),
+        redirect: isOwn && config.tls.redirect,
+        hstsSeconds: isOwn && config.tls.hstsSeconds > 0 ? config.tls.hstsSeconds : null,
+      }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { ProblemError } from '@stackquay/contract'
+import { reachOf } from '@stackquay/domain/access'
 import type { Handlers, Principal } from '../http/handler.ts'
 import type { Model } from '../projects/model.ts'
 import { TaskLimitError } from '../workers/thread-pool.ts'
@@ -62,7 +63,7 @@ async function projectsFor(
   named: string | undefined,
   store: LogStatsDeps['store'],
 ): Promise<ReadonlySet<string> | null> {
-  const ids = principal.kind === 'token' && principal.projects.length > 0 ? principal.projects : undefined
+  const ids = reachOf(principal) ?? undefined
   if (named === undefined) return ids === undefined ? null : new Set(ids)
   const wanted = new Set<string>()
   for (const name of new Set(named.split(',').map((part) => part.trim()))) {

@@ -1,22 +1,26 @@
-import type { Http2Server, ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { SecureContext, TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { tlsRules } from './cipher-rules.ts'
+import { createHttp2Side, type Http2Side } from './http2-side.ts'
 
-/** A chain with its key, as PEM. The same object for as long as both are the same. */
-export interface PageCertificate {
+/** What a client is shown for the name that it asks for. */
+export interface ShownCertificate {
+  /** The chain, as PEM. */
   readonly certificate: string
-  readonly key: string
-  /** Whoever opens the page over plain HTTP is led here. Never for one that browsers may not trust. */
+  /** Its key, as PEM. */
+  key(): Promise<string>
+  /** Whoever opens the page over plain HTTP by that name is led here. Never for one that browsers may not trust. */
   readonly redirect: boolean
   /** `max-age` of Strict-Transport-Security, which holds for all ports of the name; null for none. */
   readonly hstsSeconds: number | null
 }
 
 export interface PageCertificates {
-  /** For the name that a client asks for, or for one that names none; null: the page has no certificate. */
-  contextFor(name: string | null): PageCertificate | null
+  /** Whether TLS is spoken at all. Asked for every connection, as the other is. */
+  any(): boolean
+  /** Null for a client that names none; null where there is nothing to show. */
+  shownFor(name: string | null): ShownCertificate | null
 }
 
 /**
@@ -36,14 +40,14 @@ export function securePage(app: FastifyInstance, certificates: PageCertificates)
   const open = new Set<Socket>()
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
-    if (certificates.contextFor(null) === null) return acceptPlain(socket)
+    if (!certificates.any()) return acceptPlain(socket)
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     firstByteOf(socket, (byte) => (byte === tlsHandshake ? secure.accept(socket) : acceptPlain(socket)))
   })
   app.addHook('onRequest', (request, reply, done) => {
     const { headers, socket } = request.raw
-    const one = certificates.contextFor(hostName(headers.host))
+    const one = certificates.any() ? certificates.shownFor(hostName(headers.host)) : null
     if (one === null) return done()
     if ('encrypted' in socket) {
       if (one.hstsSeconds !== null) reply.header('strict-transport-security', `max-age=${one.hstsSeconds}`)
@@ -104,80 +108,72 @@ function createSecureSide(
   certificates: PageCertificates,
   acceptPlain: (socket: Socket) => void,
 ): SecureSide {
-  const contexts = new WeakMap<PageCertificate, SecureContext>()
-  const sessions = new Set<ServerHttp2Session>()
+  /** By chain. */
+  const contexts = new Map<string, Promise<SecureContext>>()
   let tlsServer: TlsServer | null = null
-  let h2Server: Http2Server | null = null
-  let shown: PageCertificate | null = null
-  let shownAt = 0
+  let h2: Http2Side | null = null
+  let usual: string | null = null
+  let usualAt = 0
 
   return {
     accept(socket) {
-      const certificate = certificates.contextFor(null)
-      // It was taken away since the first byte.
-      if (certificate === null) return void socket.destroy()
       tlsServer ??= createTlsServer()
-      if (certificate !== shown || Date.now() - shownAt > ticketKeysMs) {
-        tlsServer.setSecureContext({ ...tlsRules, cert: certificate.certificate, key: certificate.key })
-        shown = certificate
-        shownAt = Date.now()
-      }
-      tlsServer.emit('connection', socket)
+      const server = tlsServer
+      const shown = certificates.shownFor(null)
+      const isUsual = shown === null || (shown.certificate === usual && Date.now() - usualAt < ticketKeysMs)
+      if (isUsual) return void server.emit('connection', socket)
+      shown
+        .key()
+        .then((key) => {
+          server.setSecureContext({ ...tlsRules, cert: shown.certificate, key })
+          usual = shown.certificate
+          usualAt = Date.now()
+          server.emit('connection', socket)
+        })
+        .catch(() => socket.destroy())
     },
     close() {
-      for (const session of sessions) session.close()
+      h2?.close()
     },
   }
 
   function createTlsServer(): TlsServer {
     const { createServer, createSecureContext } = process.getBuiltinModule('node:tls')
-    const contextOf = (one: PageCertificate) => {
-      const known = contexts.get(one)
+    const contextOf = ({ certificate, key }: ShownCertificate) => {
+      const known = contexts.get(certificate)
       if (known !== undefined) return known
-      const made = createSecureContext({ ...tlsRules, cert: one.certificate, key: one.key })
-      contexts.set(one, made)
-      return made
+      // Those of before a renewal are not asked for again.
+      if (contexts.size >= mostContexts) contexts.clear()
+      const making = key().then((text) => createSecureContext({ ...tlsRules, cert: certificate, key: text }))
+      contexts.set(certificate, making)
+      making.catch(() => contexts.delete(certificate))
+      return making
     }
     const made = createServer({
       ...tlsRules,
       ALPNProtocols: ['h2', 'http/1.1'],
       handshakeTimeout: firstByteMs,
       SNICallback: (name, done) => {
-        const one = certificates.contextFor(name.toLowerCase())
-        done(null, one === null ? undefined : contextOf(one))
+        const shown = certificates.shownFor(name.toLowerCase())
+        if (shown === null) return done(null)
+        contextOf(shown).then(
+          (context) => done(null, context),
+          (error: Error) => done(error),
+        )
       },
     })
     made.on('secureConnection', (socket: TLSSocket) => {
       if (socket.alpnProtocol !== 'h2') return acceptPlain(socket)
-      h2Server ??= createH2Server()
-      h2Server.emit('connection', socket)
+      h2 ??= createHttp2Side(app)
+      h2.accept(socket)
     })
     // Scanners and clients that do not know the certificate: theirs to tell.
     made.on('tlsClientError', (_error, socket) => socket.destroy())
-    return made
-  }
-
-  function createH2Server(): Http2Server {
-    const { createServer } = process.getBuiltinModule('node:http2')
-    const made = createServer({ settings: { maxConcurrentStreams: 128 }, maxSessionMemory: 10 })
-    made.on('session', (session) => {
-      sessions.add(session)
-      session.once('close', () => sessions.delete(session))
-      // Requests that wait go on; no new ones come on this connection.
-      session.setTimeout(idleMs, () => session.close())
-      session.on('error', () => session.destroy())
-    })
-    made.on('request', (request, response) => {
-      // What HTTP/1.1 calls it, and what all that reads it looks for. An authority counts more than a header (RFC 9113, section 8.3.1).
-      const authority = request.headers[':authority']
-      if (authority !== undefined) request.headers.host = authority
-      app.server.emit('request', request, response)
-    })
     return made
   }
 }
 
 /** Resumed sessions are as secret as the key of their tickets, so it lives for a day. */
 const ticketKeysMs = 24 * 60 * 60 * 1000
-const idleMs = 75_000
+const mostContexts = 20
 const closingMs = 2_000

@@ -13,7 +13,7 @@ import { useSubmit } from '../../modules/use-submit.ts'
 import { texts } from '../../texts/index.ts'
 import { ProviderTest } from './provider-test.tsx'
 
-const t = texts.secondFactor
+const t = texts.signIn
 
 /** Each has a field that shows what is wrong with it. */
 const shown = [

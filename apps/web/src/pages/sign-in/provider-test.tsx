@@ -8,7 +8,7 @@ import { Panel } from '../../components/panel.tsx'
 import { useSubmit } from '../../modules/use-submit.ts'
 import { texts } from '../../texts/index.ts'
 
-const t = texts.secondFactor
+const t = texts.signIn
 
 /** Asks the provider that is typed, before anything is saved. */
 export function ProviderTest({ issuer }: { issuer: string }) {
