@@ -22,6 +22,8 @@ export interface ProxyKeeper {
   control(): ProxyControl | null
   /** Why the last try to start it failed; null when it did not. */
   fault(): string | null
+  /** Why it does not listen for https, though it should. */
+  httpsFault(): string | null
   put(publication: Publication): Promise<void>
   /**
    * Resolves when the proxy makes every new connection with these; another proxy gets them at its start. Rejects with
@@ -68,6 +70,7 @@ export function createProxyKeeper(options: {
   const { lookEveryMs = 3_000 } = options
   let control: ProxyControl | null = null
   let fault: string | null = null
+  let httpsFault: string | null = null
   const teller = createTeller()
   const certificates = createCertificateTeller()
   let starting: Promise<ProxyControl> | null = null
@@ -80,7 +83,18 @@ export function createProxyKeeper(options: {
         ? { ...(await ensureSystemUser(proxyUserName)), program: bringProxyProgram(home) }
         : undefined
     const given = { socket: sockets?.proxy, httpsSocket: sockets?.proxyHttps }
-    return ensureProxy({ home: join(home, 'proxy'), listen, listenHttps, ...given, as })
+    const asked = { home: join(home, 'proxy'), listen, ...given, as }
+    try {
+      const found = await ensureProxy({ ...asked, listenHttps })
+      httpsFault = null
+      return found
+    } catch (error) {
+      // An address of https that somebody else has must not take http away from all projects.
+      if (!(error instanceof Error) || !error.message.includes('STACKQUAY_PROXY_HTTPS')) throw error
+      httpsFault = error.message
+      options.onError(error, 'listening for https')
+      return ensureProxy({ ...asked, httpsSocket: undefined, listenHttps: 'off' })
+    }
   }
   const ensure = () => {
     starting ??= (options.open ?? findOrStart)()
@@ -120,6 +134,7 @@ export function createProxyKeeper(options: {
   return {
     control: () => control,
     fault: () => fault,
+    httpsFault: () => httpsFault,
     put: async (next) => {
       teller.news(next)
       const found = control ?? (await ensure())

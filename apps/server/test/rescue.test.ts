@@ -91,6 +91,12 @@ test('a password is set anew while the service runs and while it does not, by a 
   await first.session('ada', fresh)
   await assert.rejects(first.session('ada', admin.password))
   const user = await first.app.store.users.byName('ada')
+  await first.app.store.transaction((tx) => tx.secondFactors.addTotp({ user: user!.id, secret: 'MZXW6YTBOI', step: 7 }))
+  assert.match((await rescue(home, ['reset-password', 'ada'])).said, /^Whoever opens this/)
+  assert.equal(await first.app.store.secondFactors.has(user!.id), true)
+  const without = await rescue(home, ['reset-password', 'ada', '--without-second-factor'])
+  assert.match(without.said, /^Second factors that are gone: totp\.\nWhoever opens this/)
+  assert.equal(await first.app.store.secondFactors.has(user!.id), false)
   await first.app.store.transaction((tx) => tx.users.update(user!.id, { disabled: true }))
   await first.app.close()
 
@@ -113,7 +119,7 @@ test('a password is set anew while the service runs and while it does not, by a 
   const actions = (await second.app.store.audit.list({ limit: 20, action: 'rescue.reset_password' })).map(
     ({ actor }) => actor,
   )
-  assert.deepEqual(actions, ['host', 'host'])
+  assert.deepEqual(actions, ['host', 'host', 'host', 'host'])
   const all = JSON.stringify(await second.app.store.audit.list({ limit: 50 }))
   assert.ok(!all.includes(code) && !all.includes(fresh))
 })

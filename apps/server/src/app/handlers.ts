@@ -320,6 +320,7 @@ function instanceHandlers(
     proxy: controlOf(keeper),
     ssh: ssh.state,
     proxyFault: () => keeper?.fault() ?? null,
+    httpsFault: () => keeper?.httpsFault() ?? null,
     ports,
     sockets,
     isolation,

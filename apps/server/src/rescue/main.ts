@@ -13,12 +13,13 @@ import { RescueError, rescue } from './rescue.ts'
 import { textOf } from './text.ts'
 
 const usage = `Usage: rescue users
-       rescue reset-password <user> [--enable] [--password-stdin]
+       rescue reset-password <user> [--enable] [--password-stdin] [--without-second-factor]
        rescue end-sessions [<user>]
        rescue revoke-tokens [<user>]
 
 For whoever has this machine and cannot log in. Works whether or not the service runs.
-reset-password prints a link that holds once, for 48 hours; with --password-stdin it reads the new password instead.`
+reset-password prints a link that holds once, for 48 hours; with --password-stdin it reads the new password instead.
+--without-second-factor takes the authenticator app, passkeys and recovery codes away.`
 
 const commands: ReadonlySet<string> = new Set(['users', 'reset-password', 'end-sessions', 'revoke-tokens'])
 
@@ -51,15 +52,17 @@ async function readRequest(args: readonly string[], io: RescueIo): Promise<Rescu
   const { values, positionals } = parsed(args)
   const [command, user, ...more] = positionals
   if (command === undefined || values.help === true) return null
-  const { enable, 'password-stdin': fromStdin } = values
-  if (command !== 'reset-password' && (enable || fromStdin))
-    throw new RescueError('--enable and --password-stdin belong to reset-password.')
+  const { enable, 'password-stdin': fromStdin, 'without-second-factor': withoutSecondFactor } = values
+  if (command !== 'reset-password' && (enable || fromStdin || withoutSecondFactor))
+    throw new RescueError('--enable, --password-stdin and --without-second-factor belong to reset-password.')
   if (more.length > 0) throw new RescueError(`One user at a time.\n\n${usage}`)
   if (command === 'users' && user !== undefined) throw new RescueError(`"users" takes no name.\n\n${usage}`)
   const password = fromStdin ? await firstLine(io) : undefined
   if (!commands.has(command)) throw new RescueError(`There is no command "${command}".\n\n${usage}`)
   if (command === 'reset-password' && user === undefined) throw new RescueError(`Whose password?\n\n${usage}`)
-  const given = Object.entries({ command, user, password, enable }).filter(([, value]) => value !== undefined)
+  const given = Object.entries({ command, user, password, enable, withoutSecondFactor }).filter(
+    ([, value]) => value !== undefined,
+  )
   const request = RescueRequest.safeParse(Object.fromEntries(given))
   if (request.success) return request.data
   throw new RescueError(`${faultOf(request.error)}.`)
@@ -73,6 +76,7 @@ function parsed(args: readonly string[]) {
       options: {
         enable: { type: 'boolean' },
         'password-stdin': { type: 'boolean' },
+        'without-second-factor': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     })

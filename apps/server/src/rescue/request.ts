@@ -12,6 +12,7 @@ export const RescueRequest = z.discriminatedUnion('command', [
     /** Without it a link is made. */
     password: Password.optional(),
     enable: z.boolean().default(false),
+    withoutSecondFactor: z.boolean().default(false),
   }),
   z.strictObject({ command: z.literal('end-sessions'), user: user.optional() }),
   z.strictObject({ command: z.literal('revoke-tokens'), user: user.optional() }),
@@ -36,6 +37,8 @@ export type RescueResult =
       readonly user: string
       readonly link: { readonly url: string; readonly expiresAt: string } | null
       readonly enabled: boolean
+      /** The factors that are gone. */
+      readonly factors: readonly string[]
     }
   | { readonly command: 'end-sessions' | 'revoke-tokens'; readonly ended: number }
 

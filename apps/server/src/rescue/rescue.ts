@@ -1,4 +1,5 @@
 import { byTheService, type NewAuditEntry, type Store, type Transaction, type UserRow } from '@stackquay/store'
+import { removeFactors } from '../access/factors/remove-factors.ts'
 import { makeInvite, setPassword } from '../access/invites.ts'
 import { hashPassword } from '../access/passwords.ts'
 import type { RescueRequest, RescueResult, RescueUser } from './request.ts'
@@ -9,7 +10,7 @@ export class RescueError extends Error {
 }
 
 export interface RescueDeps {
-  readonly store: Pick<Store, 'users' | 'sessions' | 'tokens' | 'transaction'>
+  readonly store: Pick<Store, 'users' | 'sessions' | 'tokens' | 'secondFactors' | 'transaction'>
   readonly publicUrl: () => string
   readonly now: () => number
 }
@@ -45,7 +46,7 @@ async function listUsers({ store }: RescueDeps): Promise<readonly RescueUser[]> 
 }
 
 async function resetPassword(
-  { user: name, password, enable }: RescueRequest & { command: 'reset-password' },
+  { user: name, password, enable, withoutSecondFactor }: RescueRequest & { command: 'reset-password' },
   { store, publicUrl, now }: RescueDeps,
 ): Promise<RescueResult> {
   const passwordHash = password === undefined ? null : await hashPassword(password, 'known')
@@ -56,12 +57,17 @@ async function resetPassword(
     if (enabled) await tx.users.update(user.id, { disabled: false })
     const link = passwordHash === null ? await makeInvite(tx, user, { publicUrl: publicUrl(), now: now() }) : null
     if (passwordHash !== null) await setPassword(tx, user.id, passwordHash)
+    const factors = withoutSecondFactor ? await removeFactors(tx, user.id, store) : []
     const by = link === null ? { password: '[secret]' } : { link: link.expiresAt }
     await tx.audit.append(
-      byTheHost({ action: 'rescue.reset_password', target: name, changes: { after: { ...by, enabled } } }),
+      byTheHost({
+        action: 'rescue.reset_password',
+        target: name,
+        changes: { before: { factors }, after: { ...by, enabled } },
+      }),
     )
     return {
-      ...{ command: 'reset-password', user: name, enabled },
+      ...{ command: 'reset-password', user: name, enabled, factors },
       link: link === null ? null : { url: link.url, expiresAt: link.expiresAt },
     }
   })

@@ -9,9 +9,11 @@ export function textOf(result: RescueResult): string {
         : table(result.users)
     case 'reset-password': {
       const enabled = result.enabled ? `"${result.user}" is enabled again.\n` : ''
+      const factors = result.factors.length === 0 ? '' : `Second factors that are gone: ${result.factors.join(', ')}.\n`
+      const before = enabled + factors
       return result.link === null
-        ? `${enabled}The new password of "${result.user}" holds. All sessions of that person ended.`
-        : `${enabled}Whoever opens this sets the password of "${result.user}", once, until ${result.link.expiresAt}:\n${result.link.url}`
+        ? `${before}The new password of "${result.user}" holds. All sessions of that person ended.`
+        : `${before}Whoever opens this sets the password of "${result.user}", once, until ${result.link.expiresAt}:\n${result.link.url}`
     }
     case 'end-sessions':
       return `${counted(result.ended, 'session')} ended.`

@@ -40,6 +40,8 @@ export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly proxy: () => ProxyControl | null
   /** Why the proxy could not be started. */
   readonly proxyFault: () => string | null
+  /** Why it does not listen for https, though it should. */
+  readonly httpsFault: () => string | null
   /** Null where the service has no address. */
   readonly ports: PortsKeeper | null
   readonly sockets: InheritedSockets
@@ -177,7 +179,7 @@ const portsCheck =
   }
 
 const proxyCheck =
-  ({ config, proxy, proxyFault }: DiagnosticsDeps): Check =>
+  ({ config, proxy, proxyFault, httpsFault }: DiagnosticsDeps): Check =>
   async () => {
     if (config.proxy === null)
       return made(
@@ -196,6 +198,16 @@ const proxyCheck =
         'error',
         proxyFault() ?? 'The proxy does not answer.',
         'It is started again by itself; see proxy/proxy.log in the home.',
+      )
+    const noHttps = httpsFault()
+    if (noHttps !== null)
+      return made(
+        'proxy',
+        'network',
+        'Proxy',
+        'warning',
+        `It does not answer by https: ${noHttps}`,
+        'Projects answer by http. After that, restart the service.',
       )
     return made(
       'proxy',
