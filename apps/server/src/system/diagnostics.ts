@@ -15,7 +15,6 @@ import type { PortsKeeper } from '../ports/held-ports.ts'
 import type { InheritedSockets } from '../ports/inherited-sockets.ts'
 import { sharesPorts } from '../ports/shares-ports.ts'
 import type { LiveSettings } from '../settings/instance-settings.ts'
-import { nameOfUser } from '../users/name-of-user.ts'
 import { certificatesCheck } from './certificates-check.ts'
 import { diskCheck } from './disk-check.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
@@ -23,6 +22,7 @@ import { fileSystemOf } from './file-system.ts'
 import { isolationChecks } from './isolation-checks.ts'
 import { metricsCheck } from './metrics-check.ts'
 import { findOrphans } from './orphans.ts'
+import { proxyCheck } from './proxy-check.ts'
 import { registriesCheck } from './registries-check.ts'
 import { restoredCheck } from './restored-check.ts'
 import { schedulesCheck } from './schedules-check.ts'
@@ -64,7 +64,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['settings', () => settingsCheck(deps)],
     ['toolchains', toolchainChecks(deps)],
     ['ports', portsCheck(deps)],
-    ['proxy', proxyCheck(deps)],
+    ['proxy', () => proxyCheck(deps)],
     ['certificates', async () => certificatesCheck(deps.certificates)],
     ['ssh', async () => sshCheck(deps)],
     ['held-ports', heldPortsCheck(deps)],
@@ -177,52 +177,6 @@ const portsCheck =
       left < 20 ? 'Widen STACKQUAY_PORT_RANGE.' : null,
     )
   }
-
-const proxyCheck =
-  ({ config, proxy, proxyFault, httpsFault }: DiagnosticsDeps): Check =>
-  async () => {
-    if (config.proxy === null)
-      return made(
-        'proxy',
-        'network',
-        'Proxy',
-        'info',
-        'The proxy is switched off; projects answer at their ports only.',
-      )
-    const status = await proxy()?.status()
-    if (status === undefined)
-      return made(
-        'proxy',
-        'network',
-        'Proxy',
-        'error',
-        proxyFault() ?? 'The proxy does not answer.',
-        'It is started again by itself; see proxy/proxy.log in the home.',
-      )
-    const noHttps = httpsFault()
-    if (noHttps !== null)
-      return made(
-        'proxy',
-        'network',
-        'Proxy',
-        'warning',
-        `It does not answer by https: ${noHttps}`,
-        'Projects answer by http. After that, restart the service.',
-      )
-    return made(
-      'proxy',
-      'network',
-      'Proxy',
-      'ok',
-      `Answers at ${addressText(config.proxy)} (pid ${status.pid})${await runsAs(status.uid)}.`,
-    )
-  }
-
-async function runsAs(uid: number | null): Promise<string> {
-  if (uid === null) return ''
-  const name = await nameOfUser(uid)
-  return `, runs as ${name === null ? `uid ${uid}` : `"${name}"`}`
-}
 
 function systemdHoldsAll(
   sockets: InheritedSockets,
