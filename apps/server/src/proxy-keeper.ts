@@ -54,7 +54,7 @@ export function openProxyKeeper({
   return createProxyKeeper({ home, listen: addressText(proxy), listenHttps, sockets, onError })
 }
 
-export function createProxyKeeper(options: {
+export interface ProxyKeeperOptions {
   /** The service's; the proxy has a folder in it. */
   readonly home: string
   readonly listen: string
@@ -66,38 +66,19 @@ export function createProxyKeeper(options: {
   /** Finds the proxy, or starts it. */
   readonly open?: () => Promise<ProxyControl>
   readonly lookEveryMs?: number
-}): ProxyKeeper {
+}
+
+export function createProxyKeeper(options: ProxyKeeperOptions): ProxyKeeper {
   const { lookEveryMs = 3_000 } = options
   let control: ProxyControl | null = null
   let fault: string | null = null
-  let httpsFault: string | null = null
   const teller = createTeller()
   const certificates = createCertificateTeller()
   let starting: Promise<ProxyControl> | null = null
+  const starter = createStarter(options)
 
-  const findOrStart = async () => {
-    const { home, listen, listenHttps, sockets } = options
-    // Asked each time: without its user the proxy does not run, and never as root instead.
-    const as =
-      process.platform === 'linux' && process.getuid?.() === 0
-        ? { ...(await ensureSystemUser(proxyUserName)), program: bringProxyProgram(home) }
-        : undefined
-    const given = { socket: sockets?.proxy, httpsSocket: sockets?.proxyHttps }
-    const asked = { home: join(home, 'proxy'), listen, ...given, as }
-    try {
-      const found = await ensureProxy({ ...asked, listenHttps })
-      httpsFault = null
-      return found
-    } catch (error) {
-      // An address of https that somebody else has must not take http away from all projects.
-      if (!(error instanceof Error) || !error.message.includes('STACKQUAY_PROXY_HTTPS')) throw error
-      httpsFault = error.message
-      options.onError(error, 'listening for https')
-      return ensureProxy({ ...asked, httpsSocket: undefined, listenHttps: 'off' })
-    }
-  }
   const ensure = () => {
-    starting ??= (options.open ?? findOrStart)()
+    starting ??= (options.open ?? starter.findOrStart)()
       .then(async (found) => {
         control = found
         fault = null
@@ -134,7 +115,7 @@ export function createProxyKeeper(options: {
   return {
     control: () => control,
     fault: () => fault,
-    httpsFault: () => httpsFault,
+    httpsFault: starter.httpsFault,
     put: async (next) => {
       teller.news(next)
       const found = control ?? (await ensure())
@@ -153,6 +134,33 @@ export function createProxyKeeper(options: {
     totals: async () => (await control?.totals().catch(() => undefined))?.projects,
     close: () => clearInterval(timer),
   }
+}
+
+/** Finds the proxy, or starts it. */
+function createStarter(options: ProxyKeeperOptions) {
+  let httpsFault: string | null = null
+  const findOrStart = async (): Promise<ProxyControl> => {
+    const { home, listen, listenHttps, sockets } = options
+    // Asked each time: without its user the proxy does not run, and never as root instead.
+    const as =
+      process.platform === 'linux' && process.getuid?.() === 0
+        ? { ...(await ensureSystemUser(proxyUserName)), program: bringProxyProgram(home) }
+        : undefined
+    const given = { socket: sockets?.proxy, httpsSocket: sockets?.proxyHttps }
+    const asked = { home: join(home, 'proxy'), listen, ...given, as }
+    try {
+      const found = await ensureProxy({ ...asked, listenHttps })
+      httpsFault = null
+      return found
+    } catch (error) {
+      // An address of https that somebody else has must not take http away from all projects.
+      if (!(error instanceof Error) || !error.message.includes('STACKQUAY_PROXY_HTTPS')) throw error
+      httpsFault = error.message
+      options.onError(error, 'listening for https')
+      return ensureProxy({ ...asked, httpsSocket: undefined, listenHttps: 'off' })
+    }
+  }
+  return { findOrStart, httpsFault: () => httpsFault }
 }
 
 /** Remembers which certificates the proxy has. Keys are in memory alone. */
