@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { rounds } from '@stackquay/testkit/rounds'
 import { inBrowser } from './support/in-browser.ts'
 import { admin } from './support/service.ts'
 import { openWebSocket, type ShownProject, showProject } from './support/shown-project.ts'
@@ -158,7 +159,7 @@ describe('names and rules of a project', () => {
     }
   }
 
-  it('another base domain and other trusted proxies hold at once, none of 1,000 requests a second fails, and after a kill', async (t) => {
+  it('another base domain and other trusted proxies hold at once, none of many requests a second fails, and after a kill', async (t) => {
     await shown.api('POST', '/projects/shop/domains', { host: 'steady.example' })
     const set = (settings: object) =>
       inBrowser(shown.service, 'PATCH', '/settings', { settings, password: admin.password })
@@ -166,7 +167,7 @@ describe('names and rules of a project', () => {
       const answer = await shown.get('steady.example', '/', { 'x-forwarded-for': '192.0.2.9' })
       return JSON.parse(answer.body).headers['x-forwarded-for'] as string
     }
-    const asking = askAtRate({ port: shown.service.proxyPort, host: 'steady.example', perSecond: 1_000 })
+    const asking = askAtRate({ port: shown.service.proxyPort, host: 'steady.example', perSecond: rounds(200, 1_000) })
     assert.doesNotMatch(await forwardedFor(), /192\.0\.2\.9/)
     await set({ baseDomain: 'dev.test', trustedProxies: ['127.0.0.1'] })
     assert.equal((await shown.get('shop.dev.test')).status, 200)

@@ -61,6 +61,7 @@ export const systemPackages = [
   // Copies of backups go to a real server.
   { debian: 'openssh-server', programs: ['sshd'], usedBy: ['packages/targets/', 'e2e/'] },
   { debian: 'openssh-client', programs: ['ssh-keygen'], usedBy: ['packages/targets/', 'e2e/'] },
+  { debian: 'openssl', programs: ['openssl'], usedBy: ['apps/proxy/', 'apps/server/', 'packages/acme/', 'e2e/acme'] },
   // An authority that gives certificates, and a DNS server that takes records, as they are outside.
   { debian: 'pebble', programs: ['pebble'], usedBy: ['packages/acme/', 'e2e/acme'] },
   {

@@ -30,7 +30,12 @@ export async function inOwnSession<Result>(
   const password = await askHidden(world, 'Password: ')
   const { createClient } = await import('@stackquay/client')
   const client = createClient({ ...(await context.publicConnection()), fetch: sessionFetch() })
-  await client.call('login', { body: { username, password } }, { signal })
+  const answer = await client.call('login', { body: { username, password } }, { signal })
+  if ('challenge' in answer) {
+    const code = (await ask(world, 'Code of your authenticator app, or a recovery code: ')).trim()
+    const proof = /^\d{6}$/.test(code) ? { code } : { recoveryCode: code }
+    await client.call('loginSecond', { body: { challenge: answer.challenge, ...proof } }, { signal })
+  }
   try {
     return await act(client, password)
   } finally {
@@ -60,12 +65,14 @@ function sessionFetch(): typeof globalThis.fetch {
     if (key !== null) headers.set('x-csrf-token', key)
     const response = await globalThis.fetch(input, { ...init, headers })
     if (cookie !== null || !response.ok) return response
+    const { csrfToken } = (await response.clone().json()) as { readonly csrfToken?: string }
+    // Between the two steps of a log-in there is no session.
+    if (csrfToken === undefined) return response
+    key = csrfToken
     cookie = response.headers
       .getSetCookie()
       .map((line) => line.split(';')[0])
       .join('; ')
-    const { csrfToken } = (await response.clone().json()) as { readonly csrfToken?: string }
-    key = csrfToken ?? null
     return response
   }
 }

@@ -84,6 +84,35 @@ test('bodies go both ways whole; HEAD, 204, 304, interim answers and trailers ar
   await new Promise((resolve) => stream.once('close', resolve))
 })
 
+test('an answer that says a header twice keeps its status and all it says, head and body apart or together', async (t) => {
+  const head = [
+    'HTTP/1.1 403 Forbidden',
+    'X-Content-Type-Options: nosniff',
+    'X-Content-Type-Options: nosniff',
+    "Content-Security-Policy: default-src 'none'",
+    'Content-Type: text/plain',
+    'constructor: of a project',
+    'Content-Length: 2',
+  ]
+  const upstream = await tcpUpstream(t, (socket) => {
+    socket.on('data', async (bytes: Buffer) => {
+      socket.write(`${head.join('\r\n')}\r\n\r\n`)
+      if (String(bytes).includes('/apart')) await delay(100)
+      socket.write('no')
+    })
+  })
+  const { port } = await secureProxy(t, upstreamAt(upstream))
+  const session = h2Session(t, port)
+  for (const path of ['/together', '/apart']) {
+    const { status, headers, text } = await h2Ask(session, { ':path': path })
+    assert.deepEqual([status, text], [403, 'no'], path)
+    assert.deepEqual(
+      [headers['content-type'], headers['content-security-policy'], headers.constructor],
+      ['text/plain', "default-src 'none'", 'of a project'],
+    )
+  }
+})
+
 test('pages, unknown names, rules and misdirected requests answer like by HTTP/1.1, and are noted', async (t) => {
   const upstream = await httpUpstream(t, (_request, response) => response.end('in'))
   const blog = { ...route('blog', upstreamAt(upstream)), rules: { allow: ['192.0.2.1'] } }

@@ -123,12 +123,12 @@ describe('every operation that is to be recorded', () => {
     changeUser: async (call) => call('changeUser', { params: await grace(call), body: { role: 'read' } }),
     linkUserOidc: async (call) => {
       await call('putOidc', { body: provider })
-      return call('linkUserOidc', { params: await grace(call), body: { subject: 'linked' } })
+      return call('linkUserOidc', { params: await grace(call), body: { subject: 'linked', password: admin.password } })
     },
     unlinkUserOidc: async (call) => {
       const params = await grace(call)
       await call('putOidc', { body: provider })
-      await call('linkUserOidc', { params, body: { subject: 'unlinked' } })
+      await call('linkUserOidc', { params, body: { subject: 'unlinked', password: admin.password } })
       return call('unlinkUserOidc', { params })
     },
     inviteUser: async (call) => call('inviteUser', { params: await grace(call) }),

@@ -152,7 +152,10 @@ test('a new project begins with the schedule of backups that the settings say', 
 
 test('a change that needs a restart waits for it, and the next start has it', async (t) => {
   const { home, app, patch, setting } = await opened(t)
-  const changed = await patch({ settings: { engine: 'native', publicUrl: 'https://quay.test/' } })
+  const changed = await patch({
+    settings: { engine: 'native', publicUrl: 'https://quay.test/' },
+    password: admin.password,
+  })
   assert.equal(changed.status, 200, changed.body)
   assert.equal(app.config.publicUrl, 'http://127.0.0.1:1')
   assert.equal((await setting('publicUrl')).pending, true)

@@ -106,7 +106,7 @@ test('an account here is linked by its owner or an administrator, and keeps its 
   const body = { username: 'bob', role: 'read', password: 'the password of bob' }
   const bob = (await app.call('createUser', { headers, body })).json.id
   const put = (uid: string, subject: string) =>
-    app.call('linkUserOidc', { headers, params: { uid }, body: { subject } })
+    app.call('linkUserOidc', { headers, params: { uid }, body: { subject, password: admin.password } })
   assert.equal((await put(bob, '7')).json.code, 'conflict')
   assert.equal((await put(bob, '8')).status, 204)
   const session = headersOf(answer)

@@ -26,7 +26,7 @@ test('a person who comes only to some projects never hears of another one either
   }))
 
 /** These would end the session that asks. */
-const ending = ['logout', 'endSession', 'endOtherSessions']
+const ending = ['logout', 'logoutOidc', 'endSession', 'endOtherSessions']
 
 type TestApp = Awaited<ReturnType<typeof openTestApp>>
 

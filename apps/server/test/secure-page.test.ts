@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { WebSocket } from 'ws'
 import { type ShownCertificate, securePage } from '../src/http/tls/secure-page.ts'
-import { bearer, openTestHttpApp, password } from './http-support.ts'
+import { auditOf, bearer, openTestHttpApp, password } from './http-support.ts'
 
 /** A certificate of its own for a name, as anybody would make it by hand. */
 async function selfSigned(
@@ -169,6 +169,23 @@ test('streams: events over HTTP/2, WebSockets over TLS, a body that comes in pie
       if (rest.match(/HTTP\/1\.1 200/g)?.length === 2) break
     }
   }
+})
+
+test('a body without a length is one, and who resets a request is known all the same', async (t) => {
+  const app = await openSecureApp(t)
+  app.certificates.usual = await selfSigned(t, 'quay.test')
+  const { ask, session } = overH2(t, app.secureAddress)
+  const login = { ':method': 'POST', ':path': '/api/v1/auth/login' }
+  const body = JSON.stringify({ username: 'ada', password })
+  assert.equal((await ask({ ...login, 'content-type': 'text/plain' }, body)).status, 415)
+  const wrong = JSON.stringify({ username: 'ada', password: 'not this one' })
+  const stream = session.request({ ...login, 'content-type': 'application/json' })
+  stream.on('error', () => {})
+  stream.end(wrong)
+  await delay(15)
+  stream.close(8)
+  const [entry] = await auditOf(app.store, 'denied', 1)
+  assert.equal(entry?.ip, '127.0.0.1')
 })
 
 test('a certificate that changes ends no connection, and names have their own', async (t) => {

@@ -39,12 +39,17 @@ function world(app: TestApp, project: string, signIn = false) {
     formerSlugs: [{ slug: 'old', until: '2027-01-01' }],
     rules: { rules: { signIn } },
   }
+  // Has a name below the other's wildcard, as homes of before may have.
+  const others = [
+    { row: { id: 'prj_other', slug: 'other', spec: { services: {} } }, resolved: { pages: [], extraHosts: [] } },
+  ]
+  const ofOthers = { domains: [{ host: 'theirs.wild.example.org' }], formerSlugs: [], rules: null }
   const hosts = projectHosts({ baseDomain: 'localhost', proxy: { host: '127.0.0.1', port: 8701 }, proxyHttps: null })
   const deps = {
     ...{ store, passes, resolver: hosts, now: () => new Date() },
     config: { sessions: { idleMs: sessionIdleMs, ageMs: sessionAgeMs } },
-    model: { all: () => [known] },
-    network: { of: () => network },
+    model: { all: () => [known, ...others] },
+    network: { of: (id: string) => (id === row.id ? network : ofOthers) },
     published: async (...projects: string[]) => void told.push(projects),
     proxy: () => ({ addCode: async (code: Code) => void codes.push(code) }),
   }
@@ -236,7 +241,13 @@ test('whoever may read a project opens it where its rules ask for a sign-in, and
   }
   assert.equal(passes.of(project, '').length, 4)
   assert.deepEqual(passes.of(project, 'mailpit'), [], 'a pass to the project is none to its services')
-  for (const host of ['mailpit--shop.localhost', 'b.a.wild.example.org', 'nobody.localhost', 'wild.example.org'])
+  for (const host of [
+    'mailpit--shop.localhost',
+    'b.a.wild.example.org',
+    'theirs.wild.example.org',
+    'nobody.localhost',
+    'wild.example.org',
+  ])
     await assert.rejects(open('grace', { host }), { code: 'role_insufficient' }, host)
   await assert.rejects(world(app, project).open('grace', { host: 'shop.localhost' }), { code: 'role_insufficient' })
   await assert.rejects(world(app, project).open('ada', { host: 'shop.localhost' }), { code: 'not_found' })

@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
 import { certificateRequest } from './certificates.ts'
 import type { Proof, Solver } from './challenges/solver.ts'
 import { AcmeError } from './failure.ts'
@@ -143,6 +144,9 @@ class Work {
 
   #challengeOf({ identifier, challenges }: Authorization) {
     const { type } = this.#options.solver
+    // It names the host that answers and the record that is written: only ones that were asked for.
+    if (![identifier.value, `*.${identifier.value}`].some((name) => this.#open.names.includes(name)))
+      throw new AcmeError('server_error', `${this.#session.host} asks for a proof of ${identifier.value}.`)
     const challenge = challenges.find((one) => one.type === type)
     if (challenge?.token === undefined || !/^[A-Za-z0-9_-]{1,256}$/.test(challenge.token))
       throw new AcmeError(
@@ -191,7 +195,9 @@ async function download(session: Session, account: Account, order: Order): Promi
   return (await session.post(order.certificate, account)).body.toString()
 }
 
-/** What came is what was ordered: our key, all names, valid now. A server is not believed. */
+const blocks = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/** What came is what was ordered: our key, all names, and a chain that TLS takes. A server is not believed. */
 function checked(pem: string, keyPem: string, names: readonly string[], host: string): Obtained {
   const wrong = (why: string) => new AcmeError('server_error', `${host} answered a certificate that ${why}.`)
   let leaf: X509Certificate
@@ -201,6 +207,13 @@ function checked(pem: string, keyPem: string, names: readonly string[], host: st
     throw wrong('cannot be read')
   }
   if (!leaf.checkPrivateKey(createPrivateKey(keyPem))) throw wrong('is for another key')
+  try {
+    // The proxy takes all certificates or none: one that cannot be used must not keep the others from it.
+    createSecureContext({ cert: pem, key: keyPem })
+    for (const [block] of pem.matchAll(blocks)) new X509Certificate(block)
+  } catch {
+    throw wrong('cannot be used')
+  }
   const missing = names.find((name) => !(leaf.subjectAltName ?? '').split(', ').includes(`DNS:${name}`))
   if (missing !== undefined) throw wrong(`lacks ${missing}`)
   return {

@@ -60,7 +60,7 @@ function asUsername(text: string): string {
 
 const longestName = 39
 /** Actors in the audit log that are no people. */
-const reserved: readonly string[] = ['system', 'anonymous']
+const reserved: readonly string[] = ['system', 'anonymous', 'host']
 
 /** The name, with a number behind it when somebody has it: nobody comes into another’s account by having the same name. */
 export function freeUsername(wanted: string, isTaken: (name: string) => boolean): string {

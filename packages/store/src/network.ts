@@ -38,6 +38,10 @@ export function networkWriter({ db, now }: Writing): NetworkWriter {
     addDomain: async ({ host, project, workload }) => {
       const holder = await db.selectFrom('domains').selectAll().where('host', '=', host).executeTakeFirst()
       if (holder !== undefined) throw new TakenError('host name', holder.project)
+      // What another project answers at by its wildcard is not to be taken from under it.
+      const wildcard = `*${host.slice(host.indexOf('.'))}`
+      const above = await db.selectFrom('domains').select('project').where('host', '=', wildcard).executeTakeFirst()
+      if (above !== undefined && above.project !== project) throw new TakenError('host name', above.project)
       const row: DomainsTable = { host, project, workload, created_at: now }
       await db.insertInto('domains').values(row).execute()
       return domainOf(row)

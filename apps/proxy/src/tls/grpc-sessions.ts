@@ -10,8 +10,11 @@ interface Known {
   streams: number
 }
 
-/** One connection by HTTP/2 without TLS ("prior knowledge") to each project that needs one; it goes with the pool of its address. */
-const sessions = new WeakMap<UpstreamPool, Known>()
+/** Connections by HTTP/2 without TLS ("prior knowledge") to projects that need some; they go with the pool of their address. */
+const sessions = new WeakMap<UpstreamPool, Set<Known>>()
+
+/** Of one connection. What clients do not read lies in its memory, so those of others get another one. */
+const mostCalls = 48
 
 export interface Lease {
   readonly session: ClientHttp2Session
@@ -21,11 +24,13 @@ export interface Lease {
 
 /** Rejects when nothing listens there, or what listens does not accept in time. */
 export async function leaseSession(pool: UpstreamPool, target: UpstreamTarget, limits: UpstreamLimits): Promise<Lease> {
-  let known = sessions.get(pool)
+  const all = sessions.get(pool) ?? new Set<Known>()
+  sessions.set(pool, all)
+  let known = [...all].find(({ streams }) => streams < mostCalls)
   if (known === undefined) {
-    const made: Known = { ready: open(target, limits, () => forget(pool, made)), streams: 0 }
-    made.ready.catch(() => forget(pool, made))
-    sessions.set(pool, made)
+    const made: Known = { ready: open(target, limits, () => all.delete(made)), streams: 0 }
+    made.ready.catch(() => all.delete(made))
+    all.add(made)
     known = made
   }
   const one = known
@@ -50,16 +55,15 @@ export async function leaseSession(pool: UpstreamPool, target: UpstreamTarget, l
 
 const nothing = () => {}
 
-function forget(pool: UpstreamPool, known: Known): void {
-  if (sessions.get(pool) === known) sessions.delete(pool)
-}
-
 function open({ host, port }: UpstreamTarget, limits: UpstreamLimits, onEnd: () => void): Promise<ClientHttp2Session> {
   const name = host.includes(':') ? `[${host}]` : host
-  const session = http2.connect(`http://${name}:${port}`, {
+  // Its types do not know the last one yet.
+  const options = {
     settings: { enablePush: false, initialWindowSize: 256 * 1024 },
     maxSessionMemory: 16,
-  })
+    strictSingleValueFields: false,
+  }
+  const session = http2.connect(`http://${name}:${port}`, options)
   const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>()
   const late = setTimeout(() => session.destroy(new Error('No connection in time.')), limits.connectWithin)
   session.once('connect', () => {

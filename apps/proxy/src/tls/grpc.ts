@@ -5,7 +5,7 @@ import { changedResponse } from '../gate/approach.ts'
 import { responseHeaders } from '../headers.ts'
 import type { RequestContext } from '../request-context.ts'
 import { type Lease, leaseSession } from './grpc-sessions.ts'
-import { answerHead, lowerCase, sayError, sendHead } from './h2-answer.ts'
+import { answerHead, fieldsOf, lowerCase, sayError, sendHead } from './h2-answer.ts'
 import type { H2Call } from './h2-exchange.ts'
 
 const { constants } = process.getBuiltinModule('node:http2')
@@ -90,9 +90,16 @@ class GrpcCall {
     })
     up.on('data', (chunk: Buffer) => {
       this.#note.bytes += chunk.length
-      if (!stream.write(chunk)) up.pause()
+      if (stream.write(chunk)) return
+      up.pause()
+      // A client that takes nothing holds memory of the connection that all calls to the project share.
+      stream.setTimeout(state.limits.readerIdle)
     })
-    stream.on('drain', () => up.resume())
+    stream.on('timeout', () => stream.close(constants.NGHTTP2_CANCEL))
+    stream.on('drain', () => {
+      stream.setTimeout(0)
+      up.resume()
+    })
     up.once('end', () => {
       if (up.rstCode === constants.NGHTTP2_NO_ERROR && !up.aborted) stream.end()
     })
@@ -128,7 +135,8 @@ class GrpcCall {
     const own = responseHeaders(fields, status)
     const headers = changes === null ? own : changedResponse(own, changes)
     this.#note.status = status
-    if (!isAll) stream.once('wantTrailers', () => stream.sendTrailers(trailersOf(this.#trailers ?? [])))
+    if (!isAll)
+      stream.once('wantTrailers', () => stream.sendTrailers(fieldsOf(responseHeaders(this.#trailers ?? [], 200))))
     sendHead(stream, answerHead(request, status, headers), isAll, !isAll)
   }
 
@@ -164,16 +172,4 @@ function split(raw: readonly string[]): { readonly status: number; readonly fiel
     else fields.push(raw[index]!, raw[index + 1]!)
   }
   return { status, fields }
-}
-
-function trailersOf(raw: readonly string[]): Record<string, string | string[]> {
-  const all: Record<string, string[]> = {}
-  const fields = responseHeaders(raw, 200)
-  for (let index = 0; index < fields.length; index += 2) {
-    const name = fields[index]!
-    all[name] = [...(all[name] ?? []), fields[index + 1]!]
-  }
-  return Object.fromEntries(
-    Object.entries(all).map(([name, values]) => [name, values.length === 1 ? values[0]! : values]),
-  )
 }

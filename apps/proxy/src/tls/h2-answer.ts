@@ -61,3 +61,15 @@ export function sendHead(
   })
   return true
 }
+
+/** The same fields by name, for what Node takes in no other form. Without a prototype: projects may call a header `constructor`. */
+export function fieldsOf(headers: readonly string[]): Record<string, string | string[]> {
+  const fields: Record<string, string | string[]> = Object.create(null)
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = lowerCase(headers[index]!)
+    const before = fields[name]
+    const value = headers[index + 1]!
+    fields[name] = before === undefined ? value : [...(typeof before === 'string' ? [before] : before), value]
+  }
+  return fields
+}

@@ -20,7 +20,7 @@ import type { RequestConnection, UpstreamExchange, UpstreamFailure } from '../up
 import type { UpstreamPool } from '../upstream/pool.ts'
 import { requestHead } from '../upstream/request-head.ts'
 import { waitForTable } from '../wait-for-table.ts'
-import { answerHead, lowerCase, sayError, sendHead } from './h2-answer.ts'
+import { answerHead, fieldsOf, sayError, sendHead } from './h2-answer.ts'
 import { H2Body } from './h2-body.ts'
 import type { H2Request } from './h2-request.ts'
 
@@ -160,14 +160,8 @@ export class H2Exchange implements UpstreamExchange {
   onInformation({ status, headers: raw }: AnswerHead): void {
     const { stream } = this.#call
     // 101 has no meaning here (RFC 9113, 8.6).
-    if (status === 100 || status === 101 || stream.headersSent || stream.destroyed) return
-    const fields: Record<string, number | string[]> = { ':status': status }
-    const headers = responseHeaders(raw, status)
-    for (let index = 0; index < headers.length; index += 2) {
-      const name = lowerCase(headers[index]!)
-      fields[name] = [...((fields[name] as string[] | undefined) ?? []), headers[index + 1]!]
-    }
-    stream.additionalHeaders(fields)
+    if (status === 100 || status === 101 || stream.headersSent || stream.destroyed || stream.closed) return
+    stream.additionalHeaders({ ...fieldsOf(responseHeaders(raw, status)), ':status': status })
   }
 
   onHead({ status, headers: raw }: AnswerHead, framing: Framing, length: number): void {
@@ -274,18 +268,16 @@ export class H2Exchange implements UpstreamExchange {
   #flush(isAll: boolean): void {
     const head = this.#head
     if (head === null) return
-    this.#head = null
     const { stream } = this.#call
     const trailers = this.#mayHaveTrailers && !isAll
-    if (trailers) stream.once('wantTrailers', () => this.#sendTrailers())
     sendHead(stream, head, isAll, trailers)
+    if (trailers) stream.once('wantTrailers', () => this.#sendTrailers())
+    // Only now: a body that is written without it would be sent with a head that Node makes up, status 200.
+    this.#head = null
   }
 
   #sendTrailers(): void {
-    const fields: Record<string, string> = {}
-    for (let index = 0; index < this.#trailers.length; index += 2)
-      fields[lowerCase(this.#trailers[index]!)] = this.#trailers[index + 1]!
-    this.#call.stream.sendTrailers(fields)
+    this.#call.stream.sendTrailers(fieldsOf(this.#trailers))
   }
 
   #say(error: ErrorResponse): void {

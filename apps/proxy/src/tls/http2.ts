@@ -113,6 +113,8 @@ function serverOptions(limits: Limits): ServerOptions {
     streamResetBurst: 200,
     streamResetRate: 20,
     unknownProtocolTimeout: limits.headersWithin,
+    // Programs say some of them twice, and clients of HTTP/1.1 get them so.
+    strictSingleValueFields: false,
   }
 }
 

@@ -158,7 +158,13 @@ export class UpstreamConnection implements RequestConnection {
     if (this.#parser.isDone) this.#finish()
     else {
       if (this.#parser.hasHead) this.#deadline = 0
-      exchange.onPause()
+      try {
+        exchange.onPause()
+      } catch (error) {
+        log('fault', { reason: (error as Error).stack ?? String(error) })
+        this.#fail('broken')
+        return false
+      }
     }
     return !this.#isPaused
   }

@@ -1,9 +1,9 @@
 import { ProblemError, visibleText } from '@stackquay/contract'
 import { reachOf } from '@stackquay/domain/access'
-import type { Handlers, Principal } from '../http/handler.ts'
+import type { Handlers, Principal, RequestContext } from '../http/handler.ts'
 import { completeLogin, type MustEnrol } from './complete-login.ts'
 import type { FactorParts } from './factors/parts.ts'
-import { askSecondFactor } from './factors/second-step-handlers.ts'
+import { askSecondFactor, isAsBefore } from './factors/second-step-handlers.ts'
 import type { AccessDeps } from './handlers.ts'
 import { setPassword } from './invites.ts'
 import { createLoginGuard } from './login-guard.ts'
@@ -32,20 +32,28 @@ export function loginHandlers(
 ) {
   const completing = { store, cookie, mustEnrol, now: options.now }
   const logins = createLoginGuard(store, options)
+  const refuse = async (username: string, context: RequestContext): Promise<never> => {
+    await recordRefused(denied, context, 'auth.login', username)
+    throw new ProblemError('login_failed', 'The user name or the password is wrong.')
+  }
   return {
     async login({ body }, context) {
       const user = await store.users.byName(body.username)
       const attempt = await logins.begin({ ...body, user }, context)
       const holds = await passwordHolds(body.password, user?.passwordHash ?? null, attempt.urgency)
-      if (user === null || !holds || user.disabled) {
-        await recordRefused(denied, context, 'auth.login', body.username)
-        throw new ProblemError('login_failed', 'The user name or the password is wrong.')
-      }
+      if (user === null || !holds || user.disabled) return refuse(body.username, context)
       attempt.succeed()
       // Asked again inside: a factor that was set up in the meantime counts for this log-in too.
       const has = () => store.secondFactors.has(user.id)
-      const proven = { user, take: async () => !(await has()), remember: attempt.remember }
+      let isOther = false
+      const take = async () => {
+        isOther = !(await isAsBefore(user, store))
+        return !isOther && !(await has())
+      }
+      const proven = { user, take, remember: attempt.remember }
       const reply = (await has()) ? null : await completeLogin(proven, completing, context)
+      // The answer waits for whoever failed before, and a new password may have come in that time.
+      if (isOther) await refuse(body.username, context)
       return reply ?? askSecondFactor(user, attempt, { store, factors }, context)
     },
 

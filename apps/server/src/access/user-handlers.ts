@@ -79,8 +79,12 @@ export function userHandlers({ store }: UserDeps) {
 function changeHandler({ store }: UserDeps) {
   return {
     async changeUser({ params, body }, context) {
-      const { sessionId } = sessionOf(context)
+      const { sessionId, user: own } = sessionOf(context)
       await findUser(params.uid, store)
+      if (body.password !== undefined && params.uid === own.id)
+        throw new ProblemError('conflict', 'Your own password is changed with the one before it.', {
+          hint: 'Change it in your account, or with POST /auth/password.',
+        })
       const passwordHash = body.password === undefined ? undefined : await hashPassword(body.password, 'known')
       const changed = await store.transaction(async (tx) => {
         // Transactions come one at a time, so what is read here is what the change is made to.

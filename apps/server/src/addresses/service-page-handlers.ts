@@ -94,19 +94,24 @@ function placeAt(host: string, caller: RequestContext['principal'], deps: Servic
   )
 }
 
-/** A project whose rules ask for a sign-in. Names of others answer everybody, and need no pass. */
+/**
+ * A project whose rules ask for a sign-in; names of others answer everybody, and need no pass. As the proxy has it, a name that some project has
+ * itself is never another’s by a wildcard: a pass for one must not be handed to the other.
+ */
 function projectAt(host: string, { model, resolver, network }: ServicePageDeps): Place | null {
+  let byWildcard: Place | null = null
   for (const { row, resolved } of model.all()) {
     const own = network.of(row.id)
-    if (own.rules?.rules.signIn !== true) continue
+    const isOn = own.rules?.rules.signIn === true
     const place = { row, service: projectPass }
     const known = { row, resolved }
     const hosts = [...ownHosts(known, resolver), ...own.domains].map((one) => one.host)
-    if (hosts.some((one) => isOf(host, one))) return { ...place, host }
+    if (hosts.includes(host)) return isOn ? { ...place, host } : null
     const former = formerHosts(known, own, resolver).find((one) => one.host === host)
-    if (former !== undefined) return { ...place, host: former.to }
+    if (former !== undefined) return isOn ? { ...place, host: former.to } : null
+    if (isOn && hosts.some((one) => isOf(host, one))) byWildcard = { ...place, host }
   }
-  return null
+  return byWildcard
 }
 
 /** `*.example.org` is all names one label below. */

@@ -56,7 +56,8 @@ export async function openAccess(
     publicUrl: () => config.publicUrl,
   })
   const at = () => now().getTime()
-  const oidc = await openOidc({ store, config, instance, cookie, denied, passwordAgain, now: at, log })
+  const mustEnrol = enrolmentRule(store, config)
+  const oidc = await openOidc({ store, config, instance, cookie, denied, passwordAgain, mustEnrol, now: at, log })
   const { refresher } = oidc
   const environments = () => environmentsOf(model)
   return {
@@ -64,7 +65,7 @@ export async function openAccess(
     refresher,
     authenticator: createAuthenticator({
       ...{ store, cookie, log, environments, due: refresher.due },
-      mustEnrol: enrolmentRule(store, config),
+      mustEnrol,
     }),
     denied,
     passwordAgain,

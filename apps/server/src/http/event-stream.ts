@@ -39,7 +39,7 @@ export async function streamEvents(
   })
   const beat = setInterval(() => {
     // Nothing was taken since the last beat either: the reader is gone, or hopelessly behind, and can resume.
-    if (response.writableNeedDrain) response.destroy()
+    if (needsDrain(response)) response.destroy()
     else response.write(': \n\n')
   }, beatMilliseconds)
 
@@ -66,6 +66,12 @@ export async function streamEvents(
 }
 
 const beatMilliseconds = 15_000
+
+/** An answer by HTTP/2 does not say so itself, its stream does. */
+function needsDrain(response: ServerResponse): boolean {
+  const { stream } = response as { readonly stream?: { readonly writableNeedDrain: boolean } }
+  return response.writableNeedDrain ?? stream?.writableNeedDrain ?? false
+}
 
 function eventText(event: EventRecord): string {
   return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`

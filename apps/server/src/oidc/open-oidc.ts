@@ -1,4 +1,5 @@
 import type { Store } from '@stackquay/store'
+import type { MustEnrol } from '../access/complete-login.ts'
 import type { PasswordAgain } from '../access/password-again.ts'
 import type { SessionCookie } from '../access/session-cookie.ts'
 import type { Config } from '../config.ts'
@@ -17,6 +18,7 @@ export interface OidcDeps {
   readonly cookie: SessionCookie
   readonly denied: Pick<DeniedLog, 'record'>
   readonly passwordAgain: PasswordAgain
+  readonly mustEnrol: MustEnrol
   readonly now: () => number
   readonly log: { warn(details: object, message: string): void }
 }

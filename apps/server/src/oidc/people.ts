@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { ProblemError, type Scope } from '@stackquay/contract'
 import { freeUsername, roleByClaims, usernameFrom } from '@stackquay/domain'
 import { type NewAuditEntry, newId, type Store, type Transaction, type UserRow } from '@stackquay/store'
-import { hashPassword } from '../access/passwords.ts'
+import { isAdmin } from '../access/user-rights.ts'
 import type { Arrival } from './arrivals.ts'
 import type { Claims } from './provider.ts'
 import type { StoredProvider } from './settings.ts'
@@ -28,11 +27,6 @@ export interface Resolving {
   audit(entry: Pick<NewAuditEntry, 'action'> & Partial<Pick<NewAuditEntry, 'target' | 'changes'>>): NewAuditEntry
 }
 
-/** A password that nobody knows, for accounts that sign in elsewhere. Computed before the transaction: it is slow on purpose. */
-export function nobodysPassword(): Promise<string> {
-  return hashPassword(randomBytes(32).toString('base64url'), 'known')
-}
-
 /**
  * The account of who has arrived, by issuer and subject and by nothing else: a name or an e-mail address that an account here has too leads
  * into none. Throws `sign_in_failed`.
@@ -40,7 +34,6 @@ export function nobodysPassword(): Promise<string> {
 export async function personOf(
   tx: Transaction,
   { issuer, claims }: Pick<Arrival, 'issuer' | 'claims'>,
-  passwordHash: string,
   deps: Resolving,
 ): Promise<UserRow> {
   const { store, settings } = deps
@@ -58,7 +51,7 @@ export async function personOf(
         'Log in with your password and link it, or ask an administrator.',
       )
     if (role === null) throw noRole()
-    return makePerson(tx, { issuer, claims, role, passwordHash }, deps)
+    return makePerson(tx, { issuer, claims, role }, deps)
   }
   const user = await store.users.find(identity.user)
   if (user === null || user.disabled) throw signInFailed('The account is disabled.', 'Ask an administrator.')
@@ -70,12 +63,12 @@ export async function personOf(
 
 async function makePerson(
   tx: Transaction,
-  { issuer, claims, role, passwordHash }: { issuer: string; claims: Claims; role: Scope; passwordHash: string },
+  { issuer, claims, role }: { issuer: string; claims: Claims; role: Scope },
   { store, audit }: Resolving,
 ): Promise<UserRow> {
   const taken = new Set((await store.users.list()).map(({ username }) => username))
   const username = freeUsername(usernameFrom(claims), (name) => taken.has(name))
-  const user = await tx.users.insert({ id: newId('usr'), username, role, passwordHash })
+  const user = await tx.users.insert({ id: newId('usr'), username, role, passwordHash: null })
   await tx.oidc.link({ issuer, subject: claims.sub, user: user.id, managed: true, name: shownName(claims) })
   await tx.oidc.signedIn(issuer, claims.sub, shownName(claims))
   const after = { username, role, issuer, subject: claims.sub }
@@ -90,14 +83,14 @@ export async function withRole(
   role: Scope,
   { store, audit }: Pick<Resolving, 'store' | 'audit'>,
 ): Promise<UserRow> {
-  if (user.role === role) return user
-  if (user.role === 'admin') {
-    const others = (await store.users.list()).filter(
-      ({ id, disabled, role: has }) => id !== user.id && has === 'admin' && !disabled,
-    )
+  // Who has no role but on projects was given that by an administrator; the provider does not widen it.
+  if (user.role === null || user.role === role) return user
+  const projectRoles = role === 'admin' && user.projects.length === 0 ? [] : user.projectRoles
+  if (isAdmin(user) && !isAdmin({ ...user, role, projectRoles })) {
+    const others = (await store.users.list()).filter((other) => other.id !== user.id && isAdmin(other))
     if (others.length === 0) return user
   }
-  const changed = await tx.users.update(user.id, { role })
+  const changed = await tx.users.update(user.id, { role, projectRoles })
   const changes = { before: { role: user.role }, after: { role, by: 'provider' } }
   await tx.audit.append({ ...audit({ action: 'user.change', target: user.username, changes }) })
   return changed

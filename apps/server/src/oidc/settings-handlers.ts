@@ -78,14 +78,19 @@ export function oidcSettingsHandlers(deps: OidcSettingsDeps): Pick<Handlers, Set
   }
 }
 
-function userLinkHandlers({ store, refresher }: OidcSettingsDeps): Pick<Handlers, 'linkUserOidc' | 'unlinkUserOidc'> {
+function userLinkHandlers({
+  store,
+  refresher,
+  passwordAgain,
+}: OidcSettingsDeps): Pick<Handlers, 'linkUserOidc' | 'unlinkUserOidc'> {
   const find = async (id: string) => {
     const user = await store.users.find(id)
     if (user === null) throw new ProblemError('not_found', `There is no user "${id}".`)
     return user
   }
   return {
-    linkUserOidc: async ({ params, body: { subject } }, context) => {
+    linkUserOidc: async ({ params, body: { subject, password } }, context) => {
+      await passwordAgain.check(context, password, 'user.oidc_link', 'password')
       const user = await find(params.uid)
       await store.transaction(async (tx) => {
         const settings = await storedProvider(store)

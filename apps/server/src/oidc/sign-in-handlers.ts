@@ -1,5 +1,6 @@
 import { ProblemError } from '@stackquay/contract'
 import { newId, type Store, TakenError } from '@stackquay/store'
+import type { MustEnrol } from '../access/complete-login.ts'
 import { loggedIn, newSession } from '../access/new-session.ts'
 import type { PasswordAgain } from '../access/password-again.ts'
 import { recordRefused } from '../access/record-refused.ts'
@@ -11,7 +12,7 @@ import type { Config } from '../config.ts'
 import type { DeniedLog } from '../http/denied-log.ts'
 import type { Handlers, RequestContext } from '../http/handler.ts'
 import type { Arrival, Arrivals } from './arrivals.ts'
-import { nobodysPassword, personOf, shownName, signInFailed } from './people.ts'
+import { personOf, shownName, signInFailed } from './people.ts'
 import { isUnreachable, type ProviderClient, reasonOf } from './provider.ts'
 import type { Refresher } from './refresher.ts'
 import { tokensOf } from './refresher.ts'
@@ -24,6 +25,7 @@ export interface SignInDeps {
   readonly cookie: SessionCookie
   readonly denied: Pick<DeniedLog, 'record'>
   readonly passwordAgain: PasswordAgain
+  readonly mustEnrol: MustEnrol
   readonly provider: ProviderClient
   readonly rounds: RoundCookies
   readonly arrivals: Arrivals
@@ -103,14 +105,16 @@ function leadTo(location: string, cookies: readonly string[]) {
 }
 
 function arrivedHandlers(deps: SignInDeps): Pick<Handlers, 'finishOidc' | 'linkOidc' | 'logoutOidc'> {
-  const { store, config, cookie, denied, passwordAgain, provider, refresher } = deps
+  const { store, config, cookie, denied, passwordAgain, provider, refresher, mustEnrol } = deps
   return {
     finishOidc: async ({ body }, context) => {
       try {
         const { arrival, settings } = await arrivalOf(body, deps)
         const { user, session, row } = await begin(arrival, settings, context, deps)
         refresher.watch(row)
-        return { status: 200, body: loggedIn(user, session.key, null), cookies: [cookie.line(session.secret)] }
+        const due = (await mustEnrol(user)) ? { mustEnrol: true as const } : {}
+        const told = { ...loggedIn(user, session.key, null), ...due }
+        return { status: 200, body: told, cookies: [cookie.line(session.secret)] }
       } catch (error) {
         if (error instanceof ProblemError) await recordRefused(denied, context, 'auth.oidc_login', error.message)
         throw error
@@ -123,6 +127,9 @@ function arrivedHandlers(deps: SignInDeps): Pick<Handlers, 'finishOidc' | 'linkO
       const { issuer, claims } = arrival
       const identity = { issuer, subject: claims.sub, user: user.id, managed: false, name: shownName(claims) }
       await store.transaction(async (tx) => {
+        const held = (await store.oidc.ofUser(user.id)).find((one) => one.issuer === issuer)
+        if (held?.managed === true)
+          throw new ProblemError('conflict', 'The provider made this account, and its role follows it.')
         await tx.oidc.link(identity).catch(refuseTaken)
         const after = { issuer, subject: claims.sub }
         await tx.audit.append(context.audit({ action: 'auth.oidc_link', target: user.name, changes: { after } }))
@@ -171,7 +178,6 @@ async function arrivalOf(
 
 async function begin(arrival: Arrival, settings: StoredProvider, context: RequestContext, deps: SignInDeps) {
   const { store, cookie, now } = deps
-  const passwordHash = await nobodysPassword()
   const { secret, key, ...made } = newSession(context, now(), cookie)
   const id = newId('ses')
   const { refreshToken } = arrival.tokens
@@ -185,7 +191,7 @@ async function begin(arrival: Arrival, settings: StoredProvider, context: Reques
   const { issuer, claims } = arrival
   const row = { session: id, issuer, subject: claims.sub, refreshAt }
   const user = await store.transaction(async (tx) => {
-    const person = await personOf(tx, arrival, passwordHash, { store, settings, audit: context.audit.bind(context) })
+    const person = await personOf(tx, arrival, { store, settings, audit: context.audit.bind(context) })
     const halves = { cookieHash: hashOf(secret), keyHash: hashOf(key) }
     await tx.sessions.insert({ id, ...halves, user: person.id, ...made, expiresAt })
     await tx.oidc.openSession(row)

@@ -36,8 +36,9 @@ const orOff = (address: Address | null) => (address === null ? 'off' : addressTe
 
 /** By key: the name of the variable in camel case. Text, meaning, default and what is valid stand with the variable, in `config.ts`. */
 export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefinition>> = {
+  // Links of invitations and the sign-in lead there.
   publicUrl: setting('STACKQUAY_PUBLIC_URL', {
-    ...atRestart,
+    ...{ ...atRestart, ...asksAgain },
     show: ({ publicUrl, listen }) => (publicUrl === urlOfListen(listen) ? null : publicUrl),
     into: (url) => ({ publicUrl: url.replace(/\/$/, '') }),
   }),

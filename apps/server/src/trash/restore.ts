@@ -1,6 +1,6 @@
 import { databaseTypeOf } from '@stackquay/catalog'
 import { ProblemError } from '@stackquay/contract'
-import { openedByOther, ownNameBlocker, withDatabaseAgain } from '@stackquay/domain'
+import { mayEnter, openedByOther, ownNameBlocker, withDatabaseAgain } from '@stackquay/domain'
 import { type OperationRow, type ProjectRow, TakenError, type TrashItem } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { RequestContext } from '../http/handler.ts'
@@ -41,7 +41,7 @@ export async function restoreProject(
   deps: RestoreDeps,
 ): Promise<Restored> {
   const { store, model, network } = deps
-  const slug = await freeSlug(item, wish, deps)
+  const slug = await freeSlug(item, wish, context.principal, deps)
   const withoutHosts = await heldHosts(item, slug, wish, deps)
   const project = await moved(item, deps, () =>
     store.transaction(async (tx) => {
@@ -103,24 +103,40 @@ async function moved<T>(item: TrashItem, deps: RestoreDeps, write: () => Promise
 
 const patienceMs = 120_000
 
-async function freeSlug(item: TrashItem & { path: string }, wish: Wish, { store }: RestoreDeps): Promise<string> {
+/** Other projects are named to those alone who may see them. */
+async function freeSlug(
+  item: TrashItem & { path: string },
+  wish: Wish,
+  caller: RequestContext['principal'],
+  { store }: RestoreDeps,
+): Promise<string> {
   const slug = wish.slug ?? item.slug
   if (wish.slug !== undefined && isReserved(slug)) throw invalid('/slug', 'reserved', `"${slug}" cannot be chosen.`)
   const holder = await store.projects.find(slug)
-  if (holder !== null) throw taken(slug, holder.spec.name)
+  if (holder !== null) throw taken(slug, mayEnter(caller, holder.id) ? holder.spec.name : null)
   const other = (await store.projects.all()).find(({ path }) => path === item.path)
   if (other !== undefined)
-    throw new ProblemError('conflict', `Its folder ${item.path} belongs to the project "${other.slug}" now.`, {
-      hint: 'Delete that project first; its source folder stays.',
-    })
+    throw new ProblemError(
+      'conflict',
+      mayEnter(caller, other.id)
+        ? `Its folder ${item.path} belongs to the project "${other.slug}" now.`
+        : `Its folder ${item.path} belongs to another project now.`,
+      {
+        hint: 'Delete that project first; its source folder stays.',
+      },
+    )
   return slug
 }
 
-function taken(slug: string, by: string): ProblemError {
-  return new ProblemError('conflict', `The name "${slug}" is taken by the project "${by}" now.`, {
-    hint: 'Send another "slug".',
-    errors: [{ pointer: '/slug', code: 'taken', detail: `"${slug}" is taken.` }],
-  })
+function taken(slug: string, by: string | null): ProblemError {
+  return new ProblemError(
+    'conflict',
+    `The name "${slug}" is taken${by === null ? '' : ` by the project "${by}"`} now.`,
+    {
+      hint: 'Send another "slug".',
+      errors: [{ pointer: '/slug', code: 'taken', detail: `"${slug}" is taken.` }],
+    },
+  )
 }
 
 /** Host names that it cannot have again; refused unless they are to be left out. */

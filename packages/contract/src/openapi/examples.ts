@@ -578,7 +578,7 @@ export const examples: Readonly<Record<string, unknown>> = {
     ...{ redirectUri: 'https://quay.example.org/api/v1/auth/oidc/callback', failingSince: null },
     provider: null,
   },
-  OidcSubject: { subject: '248289761001' },
+  OidcSubject: { subject: '248289761001', password: 'EXAMPLE' },
   OidcTest: { issuer: 'https://id.example.org' },
   OidcTested: { checks: [{ name: 'keys', ok: true, detail: '2 of them.' }] },
   Plan: {

@@ -11,6 +11,7 @@ const unkept: readonly string[] = [
   'createTicket',
   'openServicePage',
   'login',
+  'inviteUser',
   'finishOidc',
   'logoutOidc',
   'loginSecond',

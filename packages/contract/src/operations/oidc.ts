@@ -149,7 +149,7 @@ export const logoutOidc = operation({
   tag: 'Access',
   summary: 'End this session, and learn where to log out at the provider',
   description: 'As `logout` for other sessions.',
-  access: ownSession,
+  access: { ...ownSession, enrolling: true },
   results: { 200: OidcEnded },
   problems: [],
   audit: 'auth.logout',
@@ -166,7 +166,7 @@ export const linkUserOidc = operation({
   params: UserParams,
   body: OidcSubject,
   results: { 204: null },
-  problems: ['not_found', 'conflict'],
+  problems: ['not_found', 'conflict', 'login_failed', 'throttled'],
   audit: 'user.oidc_link',
 })
 

@@ -75,4 +75,6 @@ export const OidcOffer = z
 export const OidcEnded = z
   .object({ url: z.string().nullable().describe('Where one logs out there too.') })
   .meta({ id: 'OidcEnded' })
-export const OidcSubject = z.strictObject({ subject: z.string().min(1).max(255) }).meta({ id: 'OidcSubject' })
+export const OidcSubject = z
+  .strictObject({ subject: z.string().min(1).max(255), password: z.string().min(1).max(256) })
+  .meta({ id: 'OidcSubject' })

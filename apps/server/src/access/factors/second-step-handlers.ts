@@ -131,7 +131,7 @@ export function secondStepHandlers(deps: SecondStepDeps) {
 }
 
 /** Asked inside the transaction, so that a disabling or a new password that came between is not overtaken. */
-async function isAsBefore(user: UserRow, store: SecondStepDeps['store']): Promise<boolean> {
+export async function isAsBefore(user: UserRow, store: Pick<Store, 'users'>): Promise<boolean> {
   const now = await store.users.find(user.id)
   return now !== null && !now.disabled && now.passwordHash === user.passwordHash
 }

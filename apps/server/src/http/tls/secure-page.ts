@@ -120,14 +120,23 @@ function createSecureSide(
       tlsServer ??= createTlsServer()
       const server = tlsServer
       const shown = certificates.shownFor(null)
-      const isUsual = shown === null || (shown.certificate === usual && Date.now() - usualAt < ticketKeysMs)
-      if (isUsual) return void server.emit('connection', socket)
+      if (shown === null) {
+        // One that was deleted, or has ended, is shown to nobody any more.
+        if (usual !== null) server.setSecureContext({ ...tlsRules })
+        usual = null
+        return void server.emit('connection', socket)
+      }
+      if (shown.certificate === usual && Date.now() - usualAt < ticketKeysMs)
+        return void server.emit('connection', socket)
+      const end = () => socket.destroy()
+      socket.on('error', end)
       shown
         .key()
         .then((key) => {
           server.setSecureContext({ ...tlsRules, cert: shown.certificate, key })
           usual = shown.certificate
           usualAt = Date.now()
+          socket.off('error', end)
           server.emit('connection', socket)
         })
         .catch(() => socket.destroy())
