@@ -21,7 +21,10 @@ after(() => rm(folder, { recursive: true, force: true }))
 test('an unknown command is refused with the commands there are', async () => {
   const { code, stderr } = await run([wrapper, 'strat'])
   assert.equal(code, 2)
-  assert.match(stderr, /^Unknown command "strat"\. Known: start, dev, test, build, check, bench, fuzz, soak, rescue, stq\.\n$/)
+  assert.match(
+    stderr,
+    /^Unknown command "strat"\. Known: start, dev, test, build, check, bench, fuzz, soak, rescue, stq\.\n$/,
+  )
 })
 
 test('words that match no test file are refused before anything is installed or built', async () => {
