@@ -1,0 +1,34 @@
+import type { ExportLine, LogExportTarget } from '@stackquay/domain'
+
+/** What became of a batch. */
+export type Sent =
+  /** It was taken, but for so many lines that the receiver left out. */
+  | { readonly kind: 'taken'; readonly rejected: number; readonly reason: string }
+  /** The receiver will never take it, however often it is sent. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterSeconds: number | null }
+
+export interface Sender {
+  /** Never throws. */
+  send(lines: readonly ExportLine[], signal: AbortSignal): Promise<Sent>
+  close(): void
+}
+
+export interface SenderOptions {
+  readonly hostName: string
+  /** File with headers for OTLP; null: none. */
+  readonly headersFile: string | null
+  readonly now: () => Date
+}
+
+/** What a kind needs is loaded when it is used. */
+export async function createSender(target: LogExportTarget, options: SenderOptions): Promise<Sender> {
+  if (target.kind === 'otlp') return (await import('./otlp-sender.ts')).createOtlpSender(target, options)
+  if (target.transport === 'udp') return (await import('./datagram-sender.ts')).createDatagramSender(target, options)
+  return (await import('./stream-sender.ts')).createStreamSender({ ...target, transport: target.transport }, options)
+}
+
+export function failed(error: unknown, retryAfterSeconds: number | null = null): Sent {
+  const reason = error instanceof Error ? error.message || error.name : String(error)
+  return { kind: 'failed', reason, retryAfterSeconds }
+}
