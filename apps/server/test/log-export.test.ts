@@ -21,7 +21,7 @@ test('what is printed from then on arrives in order, and a restart loses and dou
   // Times have milliseconds, and what was there before is not sent.
   await new Promise((resolve) => setTimeout(resolve, 10))
   await exports.print('web', ...numbered(0, 700))
-  await until(() => recorder.texts.length === 700)
+  await until(() => first.state().lines === 700)
   assert.deepEqual(recorder.texts, numbered(0, 700))
   assert.deepEqual(recorder.faults, [])
   assert.ok(recorder.batches.every((lines) => lines <= 512))
@@ -142,8 +142,9 @@ test('syslog over TCP counts octets, takes a new connection after one broke, and
   await until(() => recorder.texts.at(-1) === 'after')
   assert.deepEqual([recorder.sockets.size, recorder.texts.length, recorder.faults.length], [2, 603, 0])
   // Nobody listens: it waits, and says why.
-  await recorder.close()
+  const closed = recorder.close()
   recorder.cut()
+  await closed
   await new Promise((resolve) => setTimeout(resolve, 50))
   await exports.print('web', 'later')
   await until(() => keeper.state().failure !== null)
