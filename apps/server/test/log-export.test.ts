@@ -5,8 +5,10 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createServer as createTlsServer, setDefaultCACertificates } from 'node:tls'
 import { parseHeaders } from '../src/log-export/headers-file.ts'
 import { createLineQueue } from '../src/log-export/line-queue.ts'
+import { makePair } from './certificates-support.ts'
 import { openExports, project, readSyslog, recordOtlp, recordSyslog, until } from './log-export-support.ts'
 
 const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `line ${from + at}`)
@@ -153,6 +155,21 @@ test('syslog over TCP counts octets, takes a new connection after one broke, and
   await until(() => next.texts.length === 1)
   assert.deepEqual(next.texts, ['later'])
   await until(() => keeper.state().failure === null)
+})
+
+test('syslog over TLS sends nothing before the certificate of the receiver is known', async (t) => {
+  const exports = await openExports(t)
+  const { certificate, key } = await makePair({ names: ['localhost'] })
+  const recorder = await recordSyslog(t, (listener) => createTlsServer({ cert: certificate, key }, listener))
+  const keeper = exports.open({ url: `syslog+tls://localhost:${recorder.port}` })
+  await keeper.begun()
+  await exports.print('web', 'sealed')
+  await until(() => keeper.state().failure !== null)
+  assert.match(keeper.state().failure?.reason ?? '', /certificate/)
+  assert.deepEqual([recorder.texts, keeper.state().lines], [[], 0])
+  setDefaultCACertificates([certificate])
+  await until(() => recorder.texts.length === 1)
+  assert.deepEqual([recorder.texts, recorder.faults], [['sealed'], []])
 })
 
 test('syslog over UDP has a message in each datagram, which fits in what receivers take', async (t) => {

@@ -19,7 +19,7 @@ export async function logExportCheck(deps: LogExportCheckDeps): Promise<readonly
   if (state.target === null) return []
   const about = { id: 'log-export', category: 'network', title: 'Logs out', fix: null } as const
   const { failure, refusal, droppedAt, dropped, lines } = state
-  const counts = `${lines} lines were sent and ${dropped} dropped since the service started; ${behind(state, deps.now())}`
+  const counts = `${counted(lines)} sent and ${dropped} dropped since the service started; ${behind(state, deps.now())}`
   if (failure !== null) {
     const detail = `${placeOf(state.target)} takes no lines: ${failure.reason} ${counts}`
     const hint = 'It is tried again by itself. When many lines wait, the oldest are dropped.'
@@ -45,6 +45,8 @@ function placeOf(target: NonNullable<LogExportState['target']>): string {
     ? `OTLP at ${new URL(target.url).host}`
     : `Syslog at ${target.host}, port ${target.port} (${target.transport})`
 }
+
+const counted = (lines: number) => (lines === 1 ? '1 line was' : `${lines} lines were`)
 
 function behind({ waiting: { lines, oldest } }: LogExportState, now: Date): string {
   if (oldest === null) return 'none waits.'
