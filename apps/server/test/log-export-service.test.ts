@@ -16,7 +16,11 @@ test('a receiver is set with the password, gets the lines of the chosen projects
   const ids: string[] = []
   const workloads: string[] = []
   for (const name of ['Shop', 'Blog']) {
-    const { json } = await call('createProject', { headers, query: { wait: '30' }, body: { name, template: 'express', start: true } })
+    const { json } = await call('createProject', {
+      headers,
+      query: { wait: '30' },
+      body: { name, template: 'express', start: true },
+    })
     ids.push(json.id)
     workloads.push(json.status.workloads[0].name)
   }
@@ -43,7 +47,8 @@ test('a receiver is set with the password, gets the lines of the chosen projects
   assert.deepEqual([recorder.texts, recorder.faults], [['WARN of this one'], []])
   await until(() => recorder.requests.length === 1)
   let found = await check()
-  for (const end = Date.now() + 3000; !/ 1 line was sent/.test(found.detail) && Date.now() < end; ) found = await check()
+  for (const end = Date.now() + 3000; !/ 1 line was sent/.test(found.detail) && Date.now() < end; )
+    found = await check()
   assert.equal(found.status, 'ok', found.detail)
   assert.match(found.detail, /^OTLP at 127\.0\.0\.1:\d+: 1 line was sent and 0 dropped .* none waits\.$/)
   const metrics = await call('getMetrics', { headers })

@@ -60,7 +60,9 @@ export async function openExports(t: TestContext) {
   return {
     ...{ root, names, written, state, errors },
     open({ url, headersFile, limits, pace = 0.02 }: Options) {
-      const config = { logExport: { url: url as string | null, projects: [] as string[], headersFile: headersFile ?? null } }
+      const config = {
+        logExport: { url: url as string | null, projects: [] as string[], headersFile: headersFile ?? null },
+      }
       const keeper = openLogExport({
         ...{ store, engine, model, config, pace, ready: Promise.resolve(), now: () => new Date() },
         ...(limits && { limits }),
@@ -137,21 +139,23 @@ function readOtlp(json: string, faults: string[]): readonly string[] {
   }
   const body = JSON.parse(json)
   only(body, ['resourceLogs'])
-  return body.resourceLogs.flatMap((resourceLog: { resource: object; scopeLogs: { scope: object; logRecords: object[] }[] }) => {
-    only(resourceLog, ['resource', 'scopeLogs'])
-    only(resourceLog.resource, ['attributes'])
-    return resourceLog.scopeLogs.flatMap((scopeLog) => {
-      only(scopeLog, ['scope', 'logRecords'])
-      return scopeLog.logRecords.map((record) => {
-        const required = ['timeUnixNano', 'observedTimeUnixNano', 'body', 'attributes']
-        only(record, required, ['severityNumber', 'severityText'])
-        const { timeUnixNano, severityNumber = 1, body: text } = record as Record<string, never>
-        if (!/^\d{19}$/.test(timeUnixNano)) faults.push(`time ${timeUnixNano}`)
-        if (!Number.isInteger(severityNumber) || severityNumber < 1 || severityNumber > 24) faults.push('severity')
-        return (text as { stringValue: string }).stringValue
+  return body.resourceLogs.flatMap(
+    (resourceLog: { resource: object; scopeLogs: { scope: object; logRecords: object[] }[] }) => {
+      only(resourceLog, ['resource', 'scopeLogs'])
+      only(resourceLog.resource, ['attributes'])
+      return resourceLog.scopeLogs.flatMap((scopeLog) => {
+        only(scopeLog, ['scope', 'logRecords'])
+        return scopeLog.logRecords.map((record) => {
+          const required = ['timeUnixNano', 'observedTimeUnixNano', 'body', 'attributes']
+          only(record, required, ['severityNumber', 'severityText'])
+          const { timeUnixNano, severityNumber = 1, body: text } = record as Record<string, never>
+          if (!/^\d{19}$/.test(timeUnixNano)) faults.push(`time ${timeUnixNano}`)
+          if (!Number.isInteger(severityNumber) || severityNumber < 1 || severityNumber > 24) faults.push('severity')
+          return (text as { stringValue: string }).stringValue
+        })
       })
-    })
-  })
+    },
+  )
 }
 
 const messageForm =

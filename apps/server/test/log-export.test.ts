@@ -246,5 +246,8 @@ test('a queue keeps order and sizes over any taking', () => {
     assert.ok(batch.length <= 4 && batch.length >= 1)
     seen.push(...queue.take(1 + (round % batch.length)).map(({ text }) => text))
   }
-  assert.deepEqual(seen, Array.from({ length: seen.length }, (_, at) => `${at}`))
+  assert.deepEqual(
+    seen,
+    Array.from({ length: seen.length }, (_, at) => `${at}`),
+  )
 })

@@ -38,7 +38,9 @@ export function readLogExportUrl(text: string): ReadLogExportUrl {
   const url = URL.parse(`${otlp?.toLowerCase() ?? 'http'}://${rest}`)
   if (url === null || url.hostname === '') return refused('must name a host, and after a colon a port')
   if (url.username !== '' || url.password !== '')
-    return refused('must hold no user name and no password: they belong in the file of STACKQUAY_LOG_EXPORT_HEADERS_FILE')
+    return refused(
+      'must hold no user name and no password: they belong in the file of STACKQUAY_LOG_EXPORT_HEADERS_FILE',
+    )
   if (url.hash !== '') return refused('must have no part after #')
   if (url.port === '0') return refused('must not name port 0')
   const host = url.hostname.replace(/^\[|\]$/g, '')

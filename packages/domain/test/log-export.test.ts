@@ -72,7 +72,14 @@ test('OTLP has a resource for each workload, times as decimal texts and the seve
 test('what an OTLP receiver left out is read from its answer, whatever that is', () => {
   const answer = { partialSuccess: { rejectedLogRecords: '3', errorMessage: 'too old' } }
   assert.deepEqual(partialSuccessOf(JSON.stringify(answer)), { rejected: 3, reason: 'too old' })
-  for (const odd of ['', '{}', 'null', '\u0012\u0000', '{"partialSuccess":null}', '{"partialSuccess":{"rejectedLogRecords":-1}}'])
+  for (const odd of [
+    '',
+    '{}',
+    'null',
+    '\u0012\u0000',
+    '{"partialSuccess":null}',
+    '{"partialSuccess":{"rejectedLogRecords":-1}}',
+  ])
     assert.equal(partialSuccessOf(odd).rejected, 0, odd)
 })
 

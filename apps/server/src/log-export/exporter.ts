@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { exportRetrySeconds, readLogExportUrl } from '@stackquay/domain'
-import { createLineQueue, type QueuedLine, type QueueLimits } from './line-queue.ts'
 import type { ExportTotals, LogExportDeps } from './keeper.ts'
+import { createLineQueue, type QueuedLine, type QueueLimits } from './line-queue.ts'
 import { openPositions } from './positions.ts'
 import { createReaders } from './readers.ts'
 import { createSender, type Sender, type Sent } from './sender.ts'
