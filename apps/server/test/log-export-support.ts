@@ -48,7 +48,10 @@ export async function openExports(t: TestContext) {
   const state = { stored: null as unknown }
   const settings = {
     get: async () => structuredClone(state.stored),
-    set: async (_name: string, value: unknown) => void written.push((state.stored = structuredClone(value))),
+    set: async (_name: string, value: unknown) => {
+      state.stored = structuredClone(value)
+      written.push(state.stored)
+    },
   }
   const store = {
     settings,
@@ -129,6 +132,12 @@ export async function recordOtlp(t: TestContext) {
   return { ...{ texts, batches, times, faults, requests, state }, url: `otlp+http://127.0.0.1:${port}/v1/logs` }
 }
 
+interface KnownRecord {
+  readonly timeUnixNano: string
+  readonly severityNumber?: number
+  readonly body: { readonly stringValue: string }
+}
+
 /** The texts of the records of a request; what the schema does not know becomes a fault. */
 function readOtlp(json: string, faults: string[]): readonly string[] {
   const only = (value: object, required: readonly string[], optional: readonly string[] = []) => {
@@ -148,10 +157,10 @@ function readOtlp(json: string, faults: string[]): readonly string[] {
         return scopeLog.logRecords.map((record) => {
           const required = ['timeUnixNano', 'observedTimeUnixNano', 'body', 'attributes']
           only(record, required, ['severityNumber', 'severityText'])
-          const { timeUnixNano, severityNumber = 1, body: text } = record as Record<string, never>
+          const { timeUnixNano, severityNumber = 1, body: text } = record as KnownRecord
           if (!/^\d{19}$/.test(timeUnixNano)) faults.push(`time ${timeUnixNano}`)
           if (!Number.isInteger(severityNumber) || severityNumber < 1 || severityNumber > 24) faults.push('severity')
-          return (text as { stringValue: string }).stringValue
+          return text.stringValue
         })
       })
     },

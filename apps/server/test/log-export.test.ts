@@ -27,7 +27,7 @@ test('what is printed from then on arrives in order, and a restart loses and dou
   assert.deepEqual(recorder.texts, numbered(0, 700))
   assert.deepEqual(recorder.faults, [])
   assert.ok(recorder.batches.every((lines) => lines <= 512))
-  const [{ headers } = { headers: {} }] = recorder.requests
+  const headers = recorder.requests[0]!.headers
   assert.deepEqual(
     [headers.authorization, headers['content-type'], headers['content-encoding']],
     ['Bearer one', 'application/json', 'gzip'],

@@ -1,4 +1,4 @@
-import type { ExportLine, LogExportTarget } from '@stackquay/domain'
+import type { ExportLine } from '@stackquay/domain'
 
 /** What became of a batch. */
 export type Sent =
@@ -19,13 +19,6 @@ export interface SenderOptions {
   /** File with headers for OTLP; null: none. */
   readonly headersFile: string | null
   readonly now: () => Date
-}
-
-/** What a kind needs is loaded when it is used. */
-export async function createSender(target: LogExportTarget, options: SenderOptions): Promise<Sender> {
-  if (target.kind === 'otlp') return (await import('./otlp-sender.ts')).createOtlpSender(target, options)
-  if (target.transport === 'udp') return (await import('./datagram-sender.ts')).createDatagramSender(target, options)
-  return (await import('./stream-sender.ts')).createStreamSender({ ...target, transport: target.transport }, options)
 }
 
 export function failed(error: unknown, retryAfterSeconds: number | null = null): Sent {
