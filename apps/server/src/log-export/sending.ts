@@ -27,7 +27,10 @@ export interface Sending {
 
 const gatherMs = 1000
 
-export function createSending({ config, now, chance = Math.random, pace = 1 }: LogExportDeps, parts: SendingParts): Sending {
+export function createSending(
+  { config, now, chance = Math.random, pace = 1 }: LogExportDeps,
+  parts: SendingParts,
+): Sending {
   const { queue, limits, news, totals } = parts
   let open: { readonly url: string; readonly sender: Sender } | null = null
   let isResting = false
