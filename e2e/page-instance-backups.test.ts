@@ -35,11 +35,14 @@ describe('the instance on the page: its settings and its backups', () => {
     await page.getByLabel('Image map').fill('redis:8')
     await page.getByLabel('Trusted proxies').fill('10.1.2.3\n10.2.0.0/16')
     await page.getByText('A change of Trusted proxies reaches further').waitFor()
+    await page.getByLabel('Receiver of logs').fill('syslog://127.0.0.1')
     await page.getByLabel('Your password').fill(admin.password)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('"redis:8" says not what takes its place').waitFor()
+    await page.getByText('It must begin with otlp+https://').waitFor()
     await assertLooks(page, 'settings of the instance, with a fault')
     await page.getByLabel('Image map').fill('redis:8=valkey/valkey:9')
+    await page.getByLabel('Receiver of logs').fill('syslog+tcp://127.0.0.1:9')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Settings saved.').waitFor()
     await page.getByText('in use after the next restart of the service: Public URL.').waitFor()
@@ -48,6 +51,7 @@ describe('the instance on the page: its settings and its backups', () => {
     assert.deepEqual(Object.fromEntries(stored), {
       ...{ publicUrl: 'https://quay.example.org', trustedProxies: ['10.1.2.3', '10.2.0.0/16'] },
       ...{ imageMap: ['redis:8=valkey/valkey:9'], trashDays: 7 },
+      logExportUrl: 'syslog+tcp://127.0.0.1:9',
     })
     await page.getByRole('button', { name: 'Add registry' }).click()
     await dialog().getByLabel('Host').fill('ghcr.io')

@@ -83,6 +83,7 @@ export const fileAccess: readonly FileAccess[] = [
   { path: 'apps/server/src/projects/source-memory.ts', why: 'notes of sources, in the home' },
   { path: 'apps/server/src/projects/sources.ts', why: 'the allowed roots and the home, which an administrator chose' },
   { path: 'apps/server/src/proxy-program.ts', why: 'the proxy of the installation, copied to `toolchains`' },
+  { path: 'apps/server/src/log-export/headers-file.ts', why: 'the file that the environment names' },
   { path: 'apps/server/src/registry-auth.ts', why: 'a file that an administrator names in the settings' },
   { path: 'apps/server/src/resume/leftovers.ts', why: 'lists names in `tools`' },
   { path: 'apps/server/src/runs/results-folder.ts', why: 'makes `results` and lists its names' },

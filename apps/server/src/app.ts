@@ -112,10 +112,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const metrics = openMetrics({ instance, projects, resumption }, context)
   const ssh = await openSsh({ instance, resolving, projects, commands, access, sleeping }, context)
   const stopTidying = tidyRegularly({ store, config, now, onError, namesExpired: projects.namesExpired })
-  const { dispatcher, notifier, ...outgoing } = await openOutgoing({ instance, certificates }, context)
+  const outgoing = await openOutgoing({ instance, certificates, projects, resumption }, context)
 
   const kept = { ports, sockets, trash, files, deploys, ssh, metrics, certificates }
-  const parts = { ...operating, ...kept, sharing, access, resumption, dispatcher, notifier }
+  const parts = { ...operating, ...kept, ...outgoing, sharing, access, resumption }
   const http = openHttp({ ...parts, uses: sleeping.uses, changing: { ...changing, orchestrator } }, context)
 
   return {

@@ -43,6 +43,12 @@ export interface Config {
   readonly logLevel: string
   /** What is kept of what each workload prints. */
   readonly logs: { readonly maxBytes: number; readonly maxDays: number }
+  /** Where lines of logs are sent, and of which projects (none named: all). */
+  readonly logExport: {
+    readonly url: string | null
+    readonly projects: readonly string[]
+    readonly headersFile: string | null
+  }
   readonly isolation: 'auto' | IsolationLevel
   readonly projectUids: { readonly from: number; readonly to: number }
   readonly runAs: { readonly uid: number; readonly gid: number } | null
@@ -117,6 +123,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     restore: values.STACKQUAY_RESTORE === undefined ? null : absolute(values.STACKQUAY_RESTORE),
     logLevel: values.STACKQUAY_LOG_LEVEL,
     logs: { maxBytes: values.STACKQUAY_LOG_MAX_MB * 1024 * 1024, maxDays: values.STACKQUAY_LOG_MAX_DAYS },
+    logExport: {
+      url: values.STACKQUAY_LOG_EXPORT_URL ?? null,
+      projects: values.STACKQUAY_LOG_EXPORT_PROJECTS,
+      headersFile:
+        values.STACKQUAY_LOG_EXPORT_HEADERS_FILE === undefined
+          ? null
+          : absolute(values.STACKQUAY_LOG_EXPORT_HEADERS_FILE),
+    },
     isolation: values.STACKQUAY_ISOLATION,
     projectUids: values.STACKQUAY_PROJECT_UIDS,
     runAs: values.STACKQUAY_RUN_AS ?? null,

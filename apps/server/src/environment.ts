@@ -1,5 +1,5 @@
 import { engineNames } from '@stackquay/contract'
-import { isTimeZone, readAddressRange, scheduleBlocker, secondFactorRules } from '@stackquay/domain'
+import { isTimeZone, readAddressRange, readLogExportUrl, scheduleBlocker, secondFactorRules } from '@stackquay/domain'
 import { z } from 'zod'
 import { Address, AddressOrOff } from './address-setting.ts'
 import { isolationLevels } from './isolation/level.ts'
@@ -123,6 +123,30 @@ export const settings = {
     .refine((days) => days >= 1, 'must be at least 1')
     .default(14)
     .describe('How long what a workload prints is kept at most, in days. Default: `14`.'),
+  STACKQUAY_LOG_EXPORT_URL: z
+    .string()
+    .superRefine((text, { addIssue }) => {
+      const read = readLogExportUrl(text)
+      if (!read.ok) addIssue({ code: 'custom', message: read.detail })
+    })
+    .optional()
+    .describe(
+      'Receiver that [lines of logs are sent to](logs.md#logs-out): `otlp+https://host:4318/v1/logs`, `https://…`, `syslog+tls://host:6514`, `syslog+tcp://host:601` or `syslog+udp://host:514`. Default: none.',
+    ),
+  STACKQUAY_LOG_EXPORT_PROJECTS: z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((slug) => slug.trim())
+        .filter((slug) => slug !== ''),
+    )
+    .refine((slugs) => slugs.every((slug) => /^[a-z0-9-]{1,63}$/.test(slug)), 'must be slugs of projects, with commas')
+    .default([])
+    .describe('Slugs of projects whose lines are sent, with commas between. Default: all.'),
+  STACKQUAY_LOG_EXPORT_HEADERS_FILE: Text.optional().describe(
+    'File with headers for an OTLP receiver, `Name: value` in each line, such as its token; read for each batch. Default: none.',
+  ),
   STACKQUAY_RUN_AS: z
     .string()
     .regex(/^\d+:\d+$/, 'must be uid:gid')

@@ -32,6 +32,7 @@ describe('rules over values', () => {
       ...{ STACKQUAY_PUBLIC_URL: 'https://quay.example.org/', STACKQUAY_TERMINAL_IDLE_HOURS: '0.5' },
       ...{ STACKQUAY_AUDIT_MAX_DAYS: '90', STACKQUAY_AWAKE_MAX_MB: '512', STACKQUAY_SHARE_PROVIDERS: 'ssh' },
       ...{ STACKQUAY_BACKUP_CRON: '30 2 * * *', STACKQUAY_BACKUP_TARGETS: 'tgt_a, tgt_b' },
+      ...{ STACKQUAY_LOG_EXPORT_URL: 'syslog+tls://logs.test', STACKQUAY_LOG_EXPORT_PROJECTS: 'shop, blog' },
       ...{ STACKQUAY_UPDATE_URL: 'https://forge.example.org/releases/latest' },
     })
     for (const key of instanceSettingKeys) {

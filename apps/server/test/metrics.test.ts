@@ -286,6 +286,7 @@ test('the dashboard and the document name what is exported, and the document all
       model: { all: () => [], status: () => ({}) as never },
       backups: { all: () => [] },
       certificates: () => [],
+      logExport: () => ({ lines: 0, dropped: 0 }),
       home: '/',
       version: '1',
       history: () => ({ bytes: 0, fault: null, damaged: null }),

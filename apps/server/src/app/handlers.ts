@@ -31,6 +31,7 @@ import { healthCheckHandlers } from '../health-checks/handlers.ts'
 import type { Handlers, StreamHandlers } from '../http/handler.ts'
 import { instanceBackupHandlers } from '../instance-backups/handlers.ts'
 import { instanceRestoreHandlers } from '../instance-backups/restore-handler.ts'
+import type { LogExportKeeper } from '../log-export/keeper.ts'
 import { logHandlers } from '../logs/log-handlers.ts'
 import { logStatsHandlers } from '../logs/log-stats-handlers.ts'
 import { mailHandlers } from '../mail/mail-handlers.ts'
@@ -104,6 +105,7 @@ export interface HandlersDeps {
   readonly resumption: Resumption
   readonly dispatcher: Dispatcher
   readonly notifier: Notifier
+  readonly logExport: LogExportKeeper
   /** Null where the service has no address. */
   readonly ports: PortsKeeper | null
   readonly sockets: InheritedSockets
@@ -235,7 +237,7 @@ function changingHandlers(
 
 /** What is seen of projects while they run. */
 function observingHandlers(
-  { changing: { store, engine, model, workers }, instance, backups, metrics }: HandlersDeps,
+  { changing: { store, engine, model, workers }, instance, backups, metrics, logExport }: HandlersDeps,
   { config: { home }, now }: Settings,
 ) {
   const { watchProjectLogs, ...logs } = logHandlers({ store, engine, model, workers })
@@ -243,6 +245,7 @@ function observingHandlers(
   const { serving } = instance.certificates
   const history = metricsHandlers({
     ...{ store, model, backups: backups.known, metrics, certificates: serving, home, version, now },
+    logExport: logExport.state,
   })
   const health = healthCheckHandlers({ store, engine, model })
   const counts = logStatsHandlers({ store, engine, model, workers, now })
@@ -307,6 +310,7 @@ function instanceHandlers(
     ports,
     sockets,
     ssh,
+    logExport,
   }: HandlersDeps,
   { config, now }: Settings,
 ) {
@@ -326,6 +330,7 @@ function instanceHandlers(
     isolation,
     backups,
     metrics: metrics.history.state,
+    logExport: logExport.state,
     updates: createUpdatesCheck({ updateUrl: () => config.updateUrl, version, now }),
     certificates,
     version,

@@ -5,6 +5,7 @@ import type { Reading } from '@stackquay/engine-api'
 import type { ProjectRow } from '@stackquay/store'
 import type { KnownBackups } from '../backups/known-backups.ts'
 import type { ServingRow } from '../certificates/known.ts'
+import type { LogExportState } from '../log-export/keeper.ts'
 import type { Model } from '../projects/model.ts'
 import type { HistoryState } from './history.ts'
 import type { ReadAll } from './readings.ts'
@@ -16,6 +17,7 @@ export interface FamiliesDeps {
   readonly home: string
   readonly version: string
   history(): HistoryState
+  readonly logExport: () => Pick<LogExportState, 'lines' | 'dropped'>
 }
 
 /** All that is exported, in its order. docs/metrics.md lists the same names. */
@@ -29,6 +31,7 @@ export async function metricFamilies(read: ReadAll, deps: FamiliesDeps): Promise
     ...requestFamilies(read.requests ?? [], slugs),
     ...backupFamilies(deps.backups, slugs),
     certificateFamily(deps.certificates()),
+    ...logExportFamilies(deps.logExport()),
   ]
 }
 
@@ -120,6 +123,13 @@ function certificateFamily(certificates: readonly ServingRow[]): MetricFamily {
     value: Date.parse(notAfter) / 1000,
   }))
   return gauge('stackquay_certificate_expiry_seconds', 'When a certificate ends, since 1970.', samples)
+}
+
+function logExportFamilies({ lines, dropped }: ReturnType<FamiliesDeps['logExport']>): readonly MetricFamily[] {
+  return [
+    counter('stackquay_log_export_lines', 'Lines of logs that the receiver took.', [one(lines)]),
+    counter('stackquay_log_export_dropped', 'Lines of logs that were given up.', [one(dropped)]),
+  ]
 }
 
 const classNames = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const

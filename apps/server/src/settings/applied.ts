@@ -5,6 +5,7 @@ import type { Model } from '../projects/model.ts'
 
 export interface AppliedDeps {
   readonly certificates: { renew(): Promise<void> }
+  readonly logExport: { renew(): Promise<void> }
   readonly projects: { readonly model: Pick<Model, 'all' | 'renew'>; publishedTable(): Promise<void> }
 }
 
@@ -20,9 +21,11 @@ const inCertificates: ReadonlySet<InstanceSettingKey> = new Set([
   'tlsHstsSeconds',
 ])
 
+const ofLogExport: ReadonlySet<InstanceSettingKey> = new Set(['logExportUrl', 'logExportProjects'])
+
 /** Makes again what was made from settings that changed. Everything else asks the config when it needs it. */
 export function createApplied(
-  { certificates, projects: { model, publishedTable } }: AppliedDeps,
+  { certificates, logExport, projects: { model, publishedTable } }: AppliedDeps,
   {
     config,
     log,
@@ -39,5 +42,6 @@ export function createApplied(
     }
     if (keys.some((key) => inTable.has(key))) await publishedTable()
     if (keys.some((key) => inCertificates.has(key))) await certificates.renew()
+    if (keys.some((key) => ofLogExport.has(key))) await logExport.renew()
   }
 }

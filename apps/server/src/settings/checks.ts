@@ -2,12 +2,13 @@ import { stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { isAbsolute, resolve, sep } from 'node:path'
 import type { InstanceSettingKey } from '@stackquay/contract'
-import { ownNameBlocker, readHostName } from '@stackquay/domain'
+import { ownNameBlocker, readHostName, readLogExportUrl } from '@stackquay/domain'
 import type { Store } from '@stackquay/store'
 import type { Config } from '../config.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
 import { brokenPromise, chooseIsolation } from '../isolation/level.ts'
 import { type Address, addressText } from '../ports/held-addresses.ts'
+import { isRefusedAddress } from '../webhooks/receivers.ts'
 
 export interface ChecksDeps {
   readonly store: Pick<Store, 'network' | 'projects' | 'ports' | 'backupTargets'>
@@ -26,6 +27,16 @@ export const settingChecks: Readonly<Partial<Record<InstanceSettingKey, Check>>>
   backupTargets: async ({ newBackups: { targets } }, { store }) => {
     const there = (await store.backupTargets.all()).map(({ id }) => id)
     return targets.filter((id) => !there.includes(id)).map((id) => `There is no backup target "${id}".`)
+  },
+  logExportUrl: ({ logExport: { url } }) => {
+    const read = url === null ? null : readLogExportUrl(url)
+    return read?.ok === true && isRefusedAddress(read.target.host)
+      ? [`Logs are not sent to ${read.target.host}: it belongs to the machine itself, not to a receiver.`]
+      : []
+  },
+  logExportProjects: async ({ logExport: { projects } }, { store }) => {
+    const there = (await store.projects.all()).map(({ slug }) => slug)
+    return projects.filter((slug) => !there.includes(slug)).map((slug) => `There is no project "${slug}".`)
   },
   allowedRoots: rootsFaults,
   isolation: ({ isolation }, { isolation: { offers } }) => {

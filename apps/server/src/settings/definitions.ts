@@ -162,6 +162,16 @@ export const settingDefinitions: Readonly<Record<InstanceSettingKey, SettingDefi
     show: ({ logs }) => logs.maxDays,
     into: (maxDays, { logs }) => ({ logs: { ...logs, maxDays } }),
   }),
+  logExportUrl: setting('STACKQUAY_LOG_EXPORT_URL', {
+    ...asksAgain,
+    show: ({ logExport }) => logExport.url,
+    into: (url, { logExport }) => ({ logExport: { ...logExport, url } }),
+  }),
+  logExportProjects: setting('STACKQUAY_LOG_EXPORT_PROJECTS', {
+    ...{ ...asksAgain, separator: ',' },
+    show: ({ logExport }) => [...logExport.projects],
+    into: (projects, { logExport }) => ({ logExport: { ...logExport, projects } }),
+  }),
   runMaxMinutes: setting('STACKQUAY_RUN_MAX_MINUTES', {
     show: ({ runMaxMinutes }) => runMaxMinutes,
     into: (runMaxMinutes) => ({ runMaxMinutes }),

@@ -9,6 +9,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CertificateKeeper } from '../certificates/keeper.ts'
 import type { Config } from '../config.ts'
 import type { InstanceIsolation } from '../isolation/isolation.ts'
+import type { LogExportState } from '../log-export/keeper.ts'
 import type { HistoryState } from '../metrics/history.ts'
 import { addressText } from '../ports/held-addresses.ts'
 import type { PortsKeeper } from '../ports/held-ports.ts'
@@ -20,6 +21,7 @@ import { diskCheck } from './disk-check.ts'
 import { projectsOn, readinessOf } from './engine-states.ts'
 import { fileSystemOf } from './file-system.ts'
 import { isolationChecks } from './isolation-checks.ts'
+import { logExportCheck } from './log-export-check.ts'
 import { metricsCheck } from './metrics-check.ts'
 import { findOrphans } from './orphans.ts'
 import { proxyCheck } from './proxy-check.ts'
@@ -48,6 +50,7 @@ export interface DiagnosticsDeps extends Pick<SshCheckDeps, 'ssh'> {
   readonly isolation: InstanceIsolation
   readonly backups: Pick<Backups, 'known' | 'copies' | 'own'>
   readonly metrics: () => HistoryState
+  readonly logExport: () => LogExportState
   readonly updates: () => Promise<readonly DiagnosticCheck[]>
   readonly certificates: Pick<CertificateKeeper, 'troubles' | 'fault' | 'unreadable'>
   readonly version: string
@@ -74,6 +77,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps, signal: AbortSignal)
     ['backup-schedules', () => schedulesCheck(deps)],
     ['trash', () => trashCheck(deps)],
     ['metrics', async () => metricsCheck(deps.metrics())],
+    ['log-export', () => logExportCheck(deps)],
     ['audit', auditCheck(deps)],
     ['clock', clockCheck(deps)],
     ['isolation', () => isolationChecks(deps)],

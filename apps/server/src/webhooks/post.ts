@@ -25,7 +25,7 @@ const timeoutMs = 20_000
 export function post(
   url: string,
   headers: Record<string, string>,
-  body: string,
+  body: string | Buffer,
   signal: AbortSignal,
   lookup = systemLookup,
   answerBytes = 0,

@@ -11,6 +11,7 @@ export const settingGroups = {
   projects: ['engine', 'isolation', 'allowedRoots', 'imageMap'],
   backups: ['backupCron', 'backupTimezone', 'backupTargets'],
   kept: ['trashDays', 'auditMaxDays', 'metricsMaxDays', 'logMaxMb', 'logMaxDays', 'logLevel'],
+  logsOut: ['logExportUrl', 'logExportProjects'],
   limits: [
     'awakeMaxMb',
     'runMaxMinutes',

@@ -2535,6 +2535,7 @@ export const en = {
       backups: 'Backups of new projects',
       tls: 'HTTPS',
       kept: 'What is kept',
+      logsOut: 'Logs out',
       limits: 'Limits',
       updates: 'Updates',
     },
@@ -2565,6 +2566,8 @@ export const en = {
       metricsMaxDays: 'Metrics (days)',
       logMaxMb: 'Logs of a workload (MB)',
       logMaxDays: 'Logs of a workload (days)',
+      logExportUrl: 'Receiver of logs',
+      logExportProjects: 'Projects whose logs are sent',
       awakeMaxMb: 'Memory of awake projects (MB)',
       runMaxMinutes: 'Runs (minutes)',
       terminalIdleHours: 'Idle terminals (hours)',
@@ -2585,6 +2588,9 @@ export const en = {
       shareProviders: 'Ways in which projects may be shared, one per line.',
       auditMaxDays:
         'Empty: for ever. Older entries are removed; the log says so itself, and stays verifiable from there on.',
+      logExportUrl:
+        'Such as otlp+https://host:4318/v1/logs or syslog+tls://host:6514. Diagnostics say whether it takes lines. Empty: nothing is sent.',
+      logExportProjects: 'Slugs, one per line. Empty: all projects.',
       backupCron: 'Five fields of cron, such as 30 2 * * *. Empty: new projects have no schedule.',
       backupTimezone: 'Of the IANA database, such as Europe/Berlin.',
       backupTargets: 'Ids of targets, one per line, that those backups are copied to.',

@@ -28,6 +28,8 @@ export const instanceSettingKeys = [
   'metricsMaxDays',
   'logMaxMb',
   'logMaxDays',
+  'logExportUrl',
+  'logExportProjects',
   'awakeMaxMb',
   'runMaxMinutes',
   'terminalIdleHours',
