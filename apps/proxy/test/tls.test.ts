@@ -373,9 +373,11 @@ test('new connections while certificates change: none fails', async (t) => {
   const seconds = Number(process.env.STACKQUAY_SOAK === undefined ? 2 : 60)
   const until = Date.now() + seconds * 1_000
   let good = 0
+  // On a busy machine as many as would be made elsewhere.
+  const isOver = () => Date.now() >= until && (good > 100 * seconds || Date.now() >= until + 60_000)
   const failures: unknown[] = []
   const client = async () => {
-    while (Date.now() < until) {
+    while (!isOver()) {
       try {
         if ((await secureGet(port)).text === 'ok') good += 1
       } catch (error) {
@@ -385,7 +387,7 @@ test('new connections while certificates change: none fails', async (t) => {
   }
   const both = [shopCertificate, certificateFor(['shop.localhost'])]
   const change = async () => {
-    for (let generation = 2; Date.now() < until; generation += 1) {
+    for (let generation = 2; !isOver(); generation += 1) {
       await control.setCertificates(given([both[generation % 2]!], { generation }))
       await delay(20)
     }

@@ -23,7 +23,7 @@ const leases = [{ workload: 'postgresql-main', port: 'postgresql', hostPort: 24_
 function resolver(reads: { count: number } = { count: 0 }) {
   const filesOf = createFilesOf(serviceUser, createUserFiles())
   const options = {
-    config: { home, baseDomain: 'localhost', proxy: null, publishAddress: '0.0.0.0' },
+    config: { home, baseDomain: 'localhost', proxy: null, proxyHttps: null, publishAddress: '0.0.0.0' },
     store: {
       ports: { of: async () => leases },
       secrets: { of: async () => secrets },
