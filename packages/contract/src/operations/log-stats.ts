@@ -42,5 +42,5 @@ export const searchLogs = operation({
     cursor: Cursor,
   }),
   results: { 200: LogSearch },
-  problems: ['invalid_request', 'deadline_exceeded', 'unavailable'],
+  problems: ['not_found', 'invalid_request', 'deadline_exceeded', 'unavailable'],
 })
