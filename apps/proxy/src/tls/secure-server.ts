@@ -1,20 +1,11 @@
 import type { Socket } from 'node:net'
 import type { SecureContext, TLSSocket, TlsOptions } from 'node:tls'
 import type { Limits } from '../limits.ts'
+import { tls12Ciphers, tls13Ciphers } from './ciphers.ts'
 
 const tls = process.getBuiltinModule('node:tls')
 const { constants } = process.getBuiltinModule('node:crypto')
 
-/** Mozilla's "intermediate" of 2025 (version 5.7): every browser of the last ten years, and forward secrecy for all. */
-const tls12 = [
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-]
-const tls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
 const groups = ['X25519MLKEM768', 'X25519', 'prime256v1', 'secp384r1']
 
 export interface Pair {
@@ -69,7 +60,7 @@ export function createTlsServers(
 ): TlsServers {
   const common: TlsOptions = {
     ...versions,
-    ciphers: [...tls13, ...tls12].join(':'),
+    ciphers: [...tls13Ciphers, ...tls12Ciphers].join(':'),
     ecdhCurve: groups.join(':'),
     // The client knows what it does fast.
     honorCipherOrder: false,
